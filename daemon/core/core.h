@@ -1,0 +1,194 @@
+/* core — decides what happens to every job.
+ *
+ * Pure: inputs go in, records and effects come out. The same inputs always give the same records,
+ * and the records alone restore the durable state, so a test can live through a week in a
+ * millisecond.
+ *
+ * Durable state is changed by core_apply() alone and hashed object by object. Live state (last
+ * contact, progress, why a job waits) is never journaled: it is lost at a restart and learnt again
+ * from agents.
+ *
+ * Units      `_us` are microseconds of cluster time since 1970 UTC; `mono_us` are of this boot's
+ *            monotonic clock and serve leases only; `_micro` are millionths
+ * Errors     the core cannot fail: a refusal is a record and a reply, our own bug is an assert
+ * Ownership  inputs are borrowed for the call; records and effects belong to the caller, who
+ *            empties them with records_clear() and effects_clear()
+ */
+#ifndef WAFERD_CORE_CORE_H
+#define WAFERD_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent.pb-c.h"
+#include "api.pb-c.h"
+#include "base/diag.h"
+#include "record.pb-c.h"
+
+struct core;
+
+struct core_pool {
+    const char *name, *platform;
+    int64_t price_micro; /* of one system and hour */
+    const char *currency;
+};
+
+struct core_config {
+    const struct core_pool *pools; /* copied */
+    size_t pool_count;             /* >= 1; the first is the default queue */
+    int64_t lease_us;              /* real time: a silent link is lost after lease and margin */
+    int64_t lease_margin_us;
+    uid_t operator_uid; /* beside root: may act on every job */
+};
+
+struct core *core_new(const struct core_config *config);
+struct core *core_free(struct core *core); /* always NULL */
+
+/* ---- inputs ---- */
+
+enum input_type {
+    INPUT_REQUEST,      /* a client asks */
+    INPUT_AGENT,        /* an agent says */
+    INPUT_LINK_CLOSED,  /* the connection to an agent ended; no failure by itself */
+    INPUT_TIMER,        /* core_next_us() has come */
+    INPUT_MANIFEST,     /* verdict of EFFECT_COMMIT_MANIFEST */
+    INPUT_VERIFIED,     /* verdict of EFFECT_VERIFY */
+    INPUT_DELETED,      /* verdict of EFFECT_DELETE */
+    INPUT_JOURNAL_FULL, /* no room: only cancel and release are served ... */
+    INPUT_JOURNAL_ROOM, /* ... until there is again */
+    INPUT_CLOCK,        /* the shell set the cluster clock */
+    INPUT_UNREADABLE,   /* at start-up: a record of this job could not be read */
+};
+
+/* What history knows about a job that is no longer in memory. The shell attaches it when a request
+ * names such a job; NULL members where history knows nothing. */
+struct facts {
+    const Wafer__Job *view;
+    const Wafer__JobState *state;
+    ProtobufCBinaryData spec;
+    Wafer__CheckpointState *const *checkpoints; /* of the job, rising steps */
+    size_t checkpoint_count;
+};
+
+struct input {
+    enum input_type type;
+    int64_t time_us, mono_us;
+    union {
+        struct {
+            uint64_t client; /* comes back in the reply */
+            uid_t uid;
+            gid_t gid;
+            const Wafer__Request *message;
+            const struct facts *facts;
+        } request;
+        struct {
+            uint64_t link; /* the shell's number of the connection */
+            const Wafer__ToController *message;
+        } agent;
+        struct {
+            uint64_t checkpoint;            /* its number */
+            int error;                      /* 0, or a negative errno */
+            const char *text;               /* with an error */
+            const uint8_t *manifest_digest; /* INPUT_MANIFEST: 32 bytes */
+        } verdict;                          /* INPUT_MANIFEST, INPUT_VERIFIED, INPUT_DELETED */
+        uint64_t link;                      /* INPUT_LINK_CLOSED */
+        const Wafer__ClockState *clock;
+        struct {
+            uint64_t job, sequence;
+        } unreadable;
+    };
+};
+
+/* ---- records and effects ---- */
+
+struct records {
+    Wafer__Record **items; /* each freed with wafer__record__free_unpacked(r, NULL) */
+    size_t count, capacity;
+};
+
+enum effect_type {
+    EFFECT_REPLY,           /* response -> client */
+    EFFECT_HISTORY,         /* answer this request of a client from history: nothing in memory */
+    EFFECT_SUBSCRIBE,       /* the stream that this request asks for begins here */
+    EFFECT_LOGS,            /* serve the logs of `job` to this client; it may see them */
+    EFFECT_AGENT,           /* to_agent -> link */
+    EFFECT_DROP_LINK,       /* a newer link of the same host took over, or it broke the protocol */
+    EFFECT_COMMIT_MANIFEST, /* write and sync `manifest`; answer INPUT_MANIFEST */
+    EFFECT_VERIFY,          /* read `manifest` and its shards back; answer INPUT_VERIFIED */
+    EFFECT_DELETE,          /* remove the checkpoint; answer INPUT_DELETED */
+    EFFECT_CHANGED,         /* a job as watchers see it; durable or live */
+};
+
+/* `key` makes an effect that must arrive idempotent: (sequence of the record that caused it, n).
+ * The same effect may come again, from core_recover() or because an agent missed it. */
+struct effect {
+    enum effect_type type;
+    uint64_t key_sequence;
+    uint32_t key_n;
+    uint64_t client, request; /* REPLY, HISTORY, SUBSCRIBE, LOGS */
+    uid_t uid;
+    uint64_t link; /* AGENT, DROP_LINK */
+    uint64_t job;  /* SUBSCRIBE (0: all), LOGS, CHANGED */
+    bool removed;  /* CHANGED: it has ended and left memory */
+    Wafer__Response *response;
+    Wafer__Request *message; /* HISTORY, SUBSCRIBE, LOGS: a copy of the request */
+    Wafer__ToAgent *to_agent;
+    Wafer__Manifest *manifest;
+    Wafer__Job *view; /* CHANGED */
+};
+
+struct effects {
+    struct effect *items;
+    size_t count, capacity;
+};
+
+void records_clear(struct records *records);
+void effects_clear(struct effects *effects);
+
+/* ---- the three functions that everything stands on ---- */
+
+/* Take `input`; append what was decided to `records`, and to `effects` what the caller must carry
+ * out, in that order, once the records are durable. The records are applied already. */
+void core_step(struct core *core, const struct input *input, struct records *records,
+               struct effects *effects);
+
+/* Replay one record of the journal.
+ * -EINVAL  it contradicts the state (a gap, a forbidden transition); nothing is changed */
+int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag);
+
+/* After replay: the new term, and every effect that may not have arrived. */
+void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
+                  struct effects *effects);
+
+/* ---- timers, snapshots, questions ---- */
+
+/* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */
+void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us);
+
+uint64_t core_sequence(const struct core *core); /* of the last record */
+
+/* 32 bytes over all durable state: equal records, equal hash, on any machine. Cheap: kept
+ * incrementally. */
+void core_hash(const struct core *core, uint8_t ret[static 32]);
+
+/* The durable state as items, header first; `emit` returns 0 or stops the walk. */
+typedef int (*core_emit_fn)(void *userdata, const Wafer__SnapshotItem *item);
+int core_save(const struct core *core, core_emit_fn emit, void *userdata);
+
+/* Load items in the order of core_save() into a new core. core_load_end() compares the hash.
+ * -EBADMSG  they do not fit together */
+int core_load(struct core *core, const Wafer__SnapshotItem *item, struct diag *diag);
+int core_load_end(struct core *core, struct diag *diag);
+
+/* True while the job is in memory: the shell then needs no facts. `target` by id or name. */
+bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid);
+
+const Wafer__ClockState *core_clock(const struct core *core); /* NULL before the first */
+size_t core_live_jobs(const struct core *core);
+
+/* Walk every object and assert the invariants I2-I4, I7-I9, I13-I15 of the design. For tests. */
+void core_check(const struct core *core);
+
+#endif

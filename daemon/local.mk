@@ -1,0 +1,1 @@
+# daemon/*.c — start up, feed inputs to the core, carry out its effects

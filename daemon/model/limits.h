@@ -1,0 +1,28 @@
+/* limits — whatever a user can grow has its limit here, checked before anything is allocated. */
+#ifndef WAFERD_MODEL_LIMITS_H
+#define WAFERD_MODEL_LIMITS_H
+
+#define LIMIT_JOB_FILE_BYTES    (1 << 20)
+#define LIMIT_POLICY_FILE_BYTES (256 << 10)
+#define LIMIT_STRING_BYTES      (4 << 10)
+#define LIMIT_ENV_VALUE_BYTES   (128 << 10)
+#define LIMIT_SCRIPT_BYTES      (1 << 20)
+#define LIMIT_DEPTH             16
+#define LIMIT_LIST_LENGTH       10000 /* elements of one sequence or mapping in a file */
+#define LIMIT_BIND_ERRORS       20    /* reported in one run */
+#define LIMIT_NAME_BYTES        63
+#define LIMIT_ARRAY_ELEMENTS    100000
+#define LIMIT_SYSTEMS           2048 /* of one host, and of one job */
+
+/* A client's frame holds one job file and its envelope; an agent's, a report of all its systems. */
+#define LIMIT_REQUEST_BYTES  (LIMIT_JOB_FILE_BYTES + (64 << 10))
+#define LIMIT_RESPONSE_BYTES (8 << 20)
+#define LIMIT_AGENT_BYTES    (2 << 20)
+
+#define LIMIT_CONNECTIONS_PER_UID 16
+#define LIMIT_CONNECTIONS         1024
+#define LIMIT_FIRST_FRAME_MS      5000
+#define LIMIT_OUTPUT_BYTES        (4 << 20) /* queued for one reader; beyond it a stream loses messages \
+                                             */
+
+#endif

@@ -1,0 +1,10 @@
+/* connect — open a stream to a Unix socket; shared by the client and by agents. */
+#ifndef WAFERD_NET_CONNECT_H
+#define WAFERD_NET_CONNECT_H
+
+#include "base/diag.h"
+
+/* A connected non-blocking socket. -ENAMETOOLONG, -ENOENT, -ECONNREFUSED, -EACCES, -ETIMEDOUT */
+int connect_unix(const char *path, int timeout_ms, int *ret_fd, struct diag *diag);
+
+#endif

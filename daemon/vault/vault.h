@@ -1,0 +1,84 @@
+/* vault — checkpoints and logs in a directory.
+ *
+ * A checkpoint is committed in five steps: its shards are written under the fence, each with length
+ * and digest; the manifest, which names them, is written to a temporary name, synced, renamed, and
+ * its directory synced; only then does the journal point at it. So a directory without a manifest
+ * is nothing, and a manifest that the journal does not name is nothing either.
+ *
+ *     ckpt/<lineage>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
+ *     logs/<job>/<attempt>/<first offset, 12 digits>.log
+ *
+ * Threads    synchronous, without state of its own but the directory: call it from any thread
+ * Errors     0 or a negative errno with a sentence in `diag`
+ */
+#ifndef WAFERD_VAULT_VAULT_H
+#define WAFERD_VAULT_VAULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/diag.h"
+#include "base/digest.h"
+#include "record.pb-c.h"
+
+struct vault;
+
+/* Open or create; files 0600, directories 0700; nothing below is reached through a link. */
+int vault_open(const char *dir, struct vault **ret, struct diag *diag);
+struct vault *vault_close(struct vault *vault); /* always NULL */
+
+struct vault_place { /* where one checkpoint is */
+    uint64_t lineage, step, term, epoch;
+};
+
+/* Write one shard and sync it. Writing it again replaces it.
+ * -ENOSPC, -EDQUOT, -EIO */
+int vault_shard_write(struct vault *vault, const struct vault_place *place, uint32_t index,
+                      const void *bytes, size_t length, struct digest *ret_digest,
+                      struct diag *diag);
+
+/* Read one shard that must have this length and digest (NULL: whatever is there).
+ * -ENOENT, -EBADMSG */
+int vault_shard_read(struct vault *vault, const struct vault_place *place, uint32_t index,
+                     int64_t bytes, const struct digest *digest, struct buffer *ret,
+                     struct diag *diag);
+
+/* Write the manifest and sync file and directories. The same manifest again gives the same result;
+ * another one for a place that has one is -EEXIST. */
+int vault_manifest_write(struct vault *vault, const struct vault_place *place,
+                         const Wafer__Manifest *manifest, struct digest *ret_digest,
+                         struct diag *diag);
+
+/* -ENOENT, -EBADMSG; the manifest must have this digest (NULL: whatever is there). Free with
+ * wafer__manifest__free_unpacked(). */
+int vault_manifest_read(struct vault *vault, const struct vault_place *place,
+                        const struct digest *digest, Wafer__Manifest **ret, struct diag *diag);
+
+/* Read everything back, past the page cache where the system allows, and compare it with the
+ * manifest. -EBADMSG names the shard. */
+int vault_verify(struct vault *vault, const struct vault_place *place, const struct digest *digest,
+                 struct diag *diag);
+
+/* The manifest first, so that a half deleted checkpoint is none; what is not there is deleted. */
+int vault_delete(struct vault *vault, const struct vault_place *place, struct diag *diag);
+
+/* Each place below the vault, committed or not, in no order. For clean-up and doctors. */
+int vault_walk(struct vault *vault, int (*each)(void *userdata, const struct vault_place *place),
+               void *userdata, struct diag *diag);
+
+/* Append whole lines to the log of an attempt at `offset`, which must be its length; a repeat of
+ * what is there already does nothing. Segments of at most 1 MiB end at a line's end. Not synced
+ * line by line. */
+int vault_log_append(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t offset,
+                     const void *bytes, size_t length, struct diag *diag);
+int vault_log_length(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t *ret,
+                     struct diag *diag);
+/* At most `length` bytes from `offset`; none at the end. -ENOENT: no such attempt */
+int vault_log_read(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t offset,
+                   size_t length, struct buffer *ret, struct diag *diag);
+/* The offset where the last `lines` lines begin. */
+int vault_log_tail(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t lines,
+                   uint64_t *ret_offset, struct diag *diag);
+
+#endif

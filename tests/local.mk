@@ -1,0 +1,15 @@
+# tests/ mirrors daemon/; each folder says what it may link
+EXTRA_DIST += tests/tap.h
+if HAVE_CHECK
+include tests/base/local.mk
+include tests/model/local.mk
+include tests/core/local.mk
+include tests/engine/local.mk
+include tests/store/local.mk
+include tests/vault/local.mk
+include tests/net/local.mk
+include tests/sim/local.mk
+include tests/dst/local.mk
+endif
+include tests/fuzz/local.mk
+include tests/e2e/local.mk
