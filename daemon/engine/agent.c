@@ -29,10 +29,8 @@
 
 struct unit { /* one simulated system */
     struct timer heal;
-    const char *pool;
-    const char *platform_name;
     const Wafer__Platform *platform;
-    char *name;
+    char *name, *pool;
     bool down, changed; /* since the registration */
     struct job *job;    /* whose run holds it, or NULL */
 };
@@ -78,7 +76,6 @@ static void add_units(struct agent *agent, const struct agent_pool *pool)
         struct unit *unit = &agent->units[agent->unit_count++];
         *unit = (struct unit){ .pool = text_copy(pool->name),
                                .platform = pool->platform,
-                               .platform_name = pool->platform->name,
                                .name = text_format("%s%u", pool->prefix, i),
                                .heal = { .order = agent->unit_count } };
         assert(!map_get(&agent->by_name, name_key(unit->name))); /* two pools, one prefix */
@@ -91,6 +88,7 @@ struct agent *agent_new(const struct agent_config *config)
     struct agent *agent = NEW(struct agent);
     size_t count = 0;
 
+    assert(config->progress_us > 0);
     for (size_t i = 0; i < config->pool_count; i++)
         count += config->pools[i].count;
     agent->units = memory_new((count + 1) * sizeof(*agent->units));
@@ -137,7 +135,7 @@ struct agent *agent_free(struct agent *agent)
         job_free(job);
     for (size_t i = 0; i < agent->unit_count; i++) {
         free(agent->units[i].name);
-        free((char *)agent->units[i].pool);
+        free(agent->units[i].pool);
     }
     map_done(&agent->jobs);
     map_done(&agent->by_name);
@@ -300,7 +298,7 @@ static Wafer__HostedSystem *hosted_system(const struct unit *unit)
 
     system->name = text_copy(unit->name);
     system->pool = text_copy(unit->pool);
-    system->platform = text_copy(unit->platform_name);
+    system->platform = text_copy(unit->platform->name);
     system->state = unit->down ? WAFER__SYSTEM__STATE__DOWN : WAFER__SYSTEM__STATE__UP;
     system->reason = unit->down ? text_copy("crashed") : NULL;
     return system;
@@ -404,7 +402,7 @@ static void advance(struct agent *agent, int64_t now_us, struct agent_effects *e
             continue;
         }
         struct run *due = CONTAINER_OF(run, struct run, timer);
-        run_on_time(due, agent->now_us, effects);
+        run_on_time(due, agent->now_us, now_us, effects);
         collect(agent, map_get(&agent->jobs, due->job), effects);
     }
     if (now_us > agent->now_us) /* cluster time never runs backwards */
@@ -497,7 +495,7 @@ static int take_units(struct agent *agent, struct job *job, const Wafer__StartJo
 
 static char *unit_names(const struct job *job)
 {
-    struct buffer names = BUFFER_EMPTY;
+    owned(buffer_done) struct buffer names = BUFFER_EMPTY;
 
     for (size_t i = 0; i < job->unit_count; i++)
         buffer_format(&names, "%s%s", i ? " " : "", job->units[i]->name);

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/digest.h"
 
 #define CACHE_PROGRAMS_MAX 4096
@@ -43,7 +44,7 @@ uint64_t compile_key(const Wafer__JobSpec *spec, const struct workload *workload
                      const Wafer__Platform *platform, uint32_t systems)
 {
     const Wafer__Workload *words = spec->workload;
-    struct buffer buffer = BUFFER_EMPTY;
+    owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
 
     buffer_format(&buffer, "%s\n%u\n%s\n%llu %u %u %u %u %u\n%d %d\n%s\n", platform->name, systems,
                   words->model->family ? words->model->family : "",
@@ -54,9 +55,7 @@ uint64_t compile_key(const Wafer__JobSpec *spec, const struct workload *workload
         buffer_append_text(&buffer, words->operators[i]);
         buffer_append_text(&buffer, "\n");
     }
-    uint64_t key = hash64(buffer_data(&buffer), buffer.length) >> 1; /* not a reserved key */
-    buffer_done(&buffer);
-    return key;
+    return hash64(buffer_data(&buffer), buffer.length) >> 1; /* the map reserves two keys */
 }
 
 void compile_cache_done(struct compile_cache *cache)

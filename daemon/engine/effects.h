@@ -15,8 +15,7 @@ Wafer__Fence *fence_new(uint64_t term, uint64_t epoch);
 /* A deep copy; free with protobuf_c_message_free_unpacked(). */
 ProtobufCMessage *message_copy(const ProtobufCMessage *message);
 
-#define MESSAGE_COPY(message)                                                                      \
-    ((__typeof__(*(message)) *)message_copy((const ProtobufCMessage *)(message)))
+#define MESSAGE_COPY(message) ((void *)message_copy((const ProtobufCMessage *)(message)))
 
 /* A new message of a generated type. */
 #define MESSAGE_NEW(type, name)                                                                    \

@@ -621,13 +621,23 @@ static void on_due(struct run *run, int64_t now_us, struct agent_effects *effect
     }
 }
 
-void run_on_time(struct run *run, int64_t now_us, struct agent_effects *effects)
+/* True if there will be more before anything else happens. */
+static bool skip_progress(struct run *run, int64_t until_us)
+{
+    int64_t last_us = until_us < run->due_us ? until_us : run->due_us;
+    int64_t more = (last_us - run->progress_due_us) / run->config->progress_us;
+
+    run->progress_due_us += more * run->config->progress_us;
+    return more > 0;
+}
+
+void run_on_time(struct run *run, int64_t now_us, int64_t until_us, struct agent_effects *effects)
 {
     if (run->due_us <= now_us) {
         on_due(run, now_us, effects);
-        return;
+    } else if (!skip_progress(run, until_us)) {
+        run_catch_up(run, now_us);
+        run_send_progress(run, now_us, effects);
+        run->progress_due_us = later(now_us, run->config->progress_us);
     }
-    run_catch_up(run, now_us);
-    run_send_progress(run, now_us, effects);
-    run->progress_due_us = later(now_us, run->config->progress_us);
 }

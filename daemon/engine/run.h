@@ -101,8 +101,9 @@ OWNED_DEFINE(run_free, struct run *);
 void run_begin(struct run *run, int64_t now_us, struct agent_effects *effects);
 
 int64_t run_next_us(const struct run *run);
-/* `now_us` is run_next_us(): what is due. */
-void run_on_time(struct run *run, int64_t now_us, struct agent_effects *effects);
+/* `now_us` is run_next_us(): what is due. Time goes on to `until_us` at least: of progress that
+ * falls due before that, or before the next event, only the last is said. */
+void run_on_time(struct run *run, int64_t now_us, int64_t until_us, struct agent_effects *effects);
 void run_on_written(struct run *run, int64_t now_us, uint64_t step, int error, const char *why,
                     Wafer__ShardState **shards, size_t shard_count, struct agent_effects *effects);
 void run_on_read(struct run *run, int64_t now_us, int error, const char *why,

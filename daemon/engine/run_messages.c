@@ -219,17 +219,15 @@ static double smoothed_rate(struct run *run, int64_t now_us)
 
 static void log_gradients(struct run *run, int64_t now_us)
 {
-    struct buffer norms = BUFFER_EMPTY;
+    owned(buffer_done) struct buffer norms = BUFFER_EMPTY;
     uint32_t ranks = run->system_count < GRADIENT_RANKS ? run->system_count : GRADIENT_RANKS;
 
     for (uint32_t rank = 0; rank < ranks; rank++)
         buffer_format(&norms, " %.4f",
                       (double)loss_gradient_micro(&run->loss, run->training.step, rank) / 1e6);
-    char *text = buffer_text(&norms);
-    trainer_log_line(&run->log, now_us, "| GradNorm Step=%llu, by rank:%s%s",
-                     (unsigned long long)run->training.step, text,
-                     ranks < run->system_count ? " ..." : "");
-    free(text);
+    trainer_log_line(&run->log, now_us, "| GradNorm Step=%llu, by rank:%.*s%s",
+                     (unsigned long long)run->training.step, (int)norms.length,
+                     (const char *)buffer_data(&norms), ranks < run->system_count ? " ..." : "");
 }
 
 void run_log_step(struct run *run, int64_t now_us)

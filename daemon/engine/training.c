@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -42,7 +43,7 @@ static void add_model(struct buffer *buffer, const Wafer__ModelSpec *model)
 static uint64_t settings_of(const Wafer__JobSpec *spec, uint32_t array_index)
 {
     const Wafer__Workload *workload = spec->workload;
-    struct buffer buffer = BUFFER_EMPTY;
+    owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
 
     add_number(&buffer, array_index);
     if (workload) {
@@ -56,9 +57,7 @@ static uint64_t settings_of(const Wafer__JobSpec *spec, uint32_t array_index)
             add_text(&buffer, spec->data->inputs[i]->id, "");
             add_text(&buffer, spec->data->inputs[i]->version, "");
         }
-    uint64_t settings = hash64(buffer_data(&buffer), buffer.length);
-    buffer_done(&buffer);
-    return settings;
+    return hash64(buffer_data(&buffer), buffer.length);
 }
 
 static uint32_t workers_of(const Wafer__JobSpec *spec)
