@@ -694,5 +694,6 @@ void agent_set_speed(struct agent *agent, double reached)
 
 void agent_set_progress(struct agent *agent, int64_t progress_us)
 {
+    assert(progress_us > 0);
     agent->run_config.progress_us = progress_us;
 }
