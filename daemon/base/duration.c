@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -44,46 +45,38 @@ static int parse_after_days(const char *text, int64_t *ret_us)
     return 0;
 }
 
-/* M:SS, H:MM:SS: what follows the first number */
-static int parse_after_first(const char *text, int64_t first, int64_t *ret_us)
+/* M:SS, H:MM:SS: what follows the first number, and the unit that makes of the first */
+static int parse_after_first(const char *text, int64_t *ret_unit_us, int64_t *ret_us)
 {
     int64_t second, third;
     const char *p = scan_field(text, 2, 60, &second);
 
     if (p && !*p) {
-        *ret_us = first * MINUTE_US + second * SECOND_US;
+        *ret_unit_us = MINUTE_US;
+        *ret_us = second * SECOND_US;
         return 0;
     }
-    if (p && *p == ':')
-        p = scan_field(p + 1, 2, 60, &third);
-    else
-        p = NULL;
+    p = p && *p == ':' ? scan_field(p + 1, 2, 60, &third) : NULL;
     if (!p || *p)
         return -EINVAL;
-    *ret_us = first * HOUR_US + second * MINUTE_US + third * SECOND_US;
+    *ret_unit_us = HOUR_US;
+    *ret_us = second * MINUTE_US + third * SECOND_US;
     return 0;
 }
 
 static int parse_clock(const char *text, const char *mark, int64_t *ret_us)
 {
-    char digits[12];
+    owned(free) char *digits = text_copy_length(text, (size_t)(mark - text));
+    int64_t unit_us = DAY_US, rest_us;
     uint64_t first;
-    size_t length = (size_t)(mark - text);
+    int r = *mark == '-' ? parse_after_days(mark + 1, &rest_us)
+                         : parse_after_first(mark + 1, &unit_us, &rest_us);
 
-    if (length == 0 || length >= sizeof(digits))
-        return -EINVAL;
-    memcpy(digits, text, length);
-    digits[length] = '\0';
-    if (number_parse_whole(digits, UINT32_MAX, &first) < 0)
-        return -EINVAL;
-    if (*mark == ':')
-        return parse_after_first(mark + 1, (int64_t)first, ret_us);
-    if ((int64_t)first > DURATION_MAX_US / DAY_US)
-        return -ERANGE;
-    int r = parse_after_days(mark + 1, ret_us);
+    if (r == 0)
+        r = number_parse_whole(digits, (uint64_t)(DURATION_MAX_US / unit_us), &first);
     if (r < 0)
         return r;
-    *ret_us += (int64_t)first * DAY_US;
+    *ret_us = (int64_t)first * unit_us + rest_us;
     return 0;
 }
 

@@ -39,11 +39,19 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
     return last[b_length];
 }
 
+/* A quarter of the longer word may be wrong: "steps" is not "stop". */
+static bool is_near(unsigned changes, size_t written_length, size_t name_length)
+{
+    size_t longer = written_length > name_length ? written_length : name_length;
+
+    return changes <= (longer + 2) / 4 && changes < name_length;
+}
+
 const char *bind_nearest(const char *written, const char *const *names)
 {
     size_t length = strlen(written);
-    unsigned best = 1 + (unsigned)length / 4; /* a word of four letters may have two wrong */
     const char *nearest = NULL;
+    unsigned best = 0;
 
     if (length == 0 || length > WORD_MAX)
         return NULL;
@@ -51,9 +59,9 @@ const char *bind_nearest(const char *written, const char *const *names)
         size_t name_length = strlen(*names);
         if (name_length > WORD_MAX)
             continue;
-        unsigned d = distance(written, length, *names, name_length);
-        if (d <= best && d < name_length && (d < best || !nearest)) {
-            best = d;
+        unsigned changes = distance(written, length, *names, name_length);
+        if (is_near(changes, length, name_length) && (!nearest || changes < best)) {
+            best = changes;
             nearest = *names;
         }
     }

@@ -19,6 +19,7 @@ struct bind_places {
 };
 
 struct reading {
+    const ProtobufCMessageDescriptor *root;
     struct bind_errors *errors;
 };
 
@@ -369,16 +370,40 @@ static int read_field(const struct reading *reading, const ProtobufCFieldDescrip
 
 /* ---- messages ---- */
 
+/* Path of a key with this name, `depth` levels below `type`; NULL if there is none. */
+static char *find_key(const ProtobufCMessageDescriptor *type, const char *key, unsigned depth)
+{
+    for (unsigned i = 0; i < type->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &type->fields[i];
+
+        if (depth == 0 && strcmp(field->name, key) == 0)
+            return text_copy(key);
+        if (depth == 0 || field->type != PROTOBUF_C_TYPE_MESSAGE || field_is_pairs(field) ||
+            bind_text_find(field->descriptor))
+            continue;
+        owned(free) char *below = find_key(field->descriptor, key, depth - 1);
+        if (below)
+            return text_format("%s.%s", field->name, below);
+    }
+    return NULL;
+}
+
+/* The nearest key of the same mapping, or else where a key of this name belongs. */
 static void refuse_unknown(const struct reading *reading, const ProtobufCMessageDescriptor *type,
                            const struct node *node, const struct path *path)
 {
     owned(free) const char **names = memory_new((type->n_fields + 1) * sizeof(*names));
+    owned(free) char *elsewhere = NULL;
 
     for (unsigned i = 0; i < type->n_fields; i++)
         names[i] = type->fields[i].name;
     const char *nearest = bind_nearest(node->key, names);
+    for (unsigned depth = 0; !nearest && !elsewhere && depth < 4; depth++)
+        elsewhere = find_key(reading->root, node->key, depth);
     if (nearest)
         refuse(reading, path, node->key_at, "unknown key (did you mean %s?)", nearest);
+    else if (elsewhere)
+        refuse(reading, path, node->key_at, "unknown key here (did you mean %s?)", elsewhere);
     else
         refuse(reading, path, node->key_at, "unknown key");
 }
@@ -432,7 +457,7 @@ static int read_message(const struct reading *reading, const struct node *node,
 static int read_root(const ProtobufCMessageDescriptor *type, const struct node *root,
                      ProtobufCMessage **ret, struct bind_errors *errors)
 {
-    const struct reading reading = { .errors = errors };
+    const struct reading reading = { .root = type, .errors = errors };
     ProtobufCMessage *message = message_new(type);
 
     read_message(&reading, root, NULL, message);
@@ -540,8 +565,8 @@ void bind_place(const struct bind_places *places, const char *field, unsigned *r
 
     while (node && field && *field) {
         node = next_node(node, &field);
-        if (node)
-            at = node->at;
+        if (node) /* of what fills lines of its own, the key is the better place */
+            at = node->kind != NODE_SCALAR && node->key_at.line ? node->key_at : node->at;
     }
     *ret_line = at.line;
     *ret_column = at.column;

@@ -111,6 +111,7 @@ static int check_bytes(const char *text, size_t length, struct bind_errors *erro
 struct reader {
     yaml_parser_t parser;
     struct bind_errors *errors;
+    const char *text;
     struct node *stack[LIMIT_DEPTH]; /* open sequences and mappings; borrowed from the root */
     struct node *keys[LIMIT_DEPTH];  /* of an open mapping: the key that waits for its value */
     unsigned depth;
@@ -132,6 +133,8 @@ static void report_syntax(struct reader *reader)
     const yaml_parser_t *parser = &reader->parser;
     struct mark at = mark_from(parser->problem_mark);
 
+    if (parser->error == YAML_READER_ERROR) /* which has no mark, only an offset */
+        at = mark_of_offset(reader->text, parser->problem_offset);
     if (parser->context)
         bind_errors_add(reader->errors, at.line, at.column, NULL, "%s, %s at %zu:%zu",
                         parser->problem, parser->context, parser->context_mark.line + 1,
@@ -199,9 +202,14 @@ static void refuse_properties(struct reader *reader, struct mark at, const yaml_
     if (anchor)
         bind_errors_add(reader->errors, at.line, at.column, NULL,
                         "anchors (&%s) are not read here: write the value out", anchor);
-    if (tag)
+    if (tag) {
+        static const char core[] = "tag:yaml.org,2002:"; /* written as !! */
+        bool is_core = strncmp((const char *)tag, core, strlen(core)) == 0;
+
         bind_errors_add(reader->errors, at.line, at.column, NULL,
-                        "tags (%s) are not read here: leave it out", tag);
+                        "tags (%s%s) are not read here: leave it out", is_core ? "!!" : "",
+                        (const char *)tag + (is_core ? strlen(core) : 0));
+    }
 }
 
 static bool on_scalar(struct reader *reader, const yaml_event_t *event)
@@ -349,6 +357,7 @@ static bool read_text(struct reader *reader, const char *text, size_t length)
 {
     if (!yaml_parser_initialize(&reader->parser))
         abort(); /* no memory */
+    reader->text = text;
     yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reader->parser, (const unsigned char *)text, length);
     bool good = read_events(reader);

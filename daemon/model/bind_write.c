@@ -60,11 +60,29 @@ static void write_quoted(struct buffer *buffer, const char *text, size_t length)
     buffer_append(buffer, "\"", 1);
 }
 
+/* Most of what is printed is numbers: no allocation for them. */
+static void write_signed(struct buffer *buffer, int64_t value)
+{
+    char text[24];
+
+    buffer_append(buffer, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+}
+
+static void write_unsigned(struct buffer *buffer, uint64_t value)
+{
+    char text[24];
+
+    buffer_append(buffer, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, value));
+}
+
 static void write_hex(struct buffer *buffer, const ProtobufCBinaryData *bytes)
 {
     buffer_append(buffer, "\"", 1);
-    for (size_t i = 0; i < bytes->len; i++)
-        buffer_format(buffer, "%02x", bytes->data[i]);
+    for (size_t i = 0; i < bytes->len; i++) {
+        static const char digits[] = "0123456789abcdef";
+        const char pair[2] = { digits[bytes->data[i] >> 4], digits[bytes->data[i] & 15] };
+        buffer_append(buffer, pair, sizeof(pair));
+    }
     buffer_append(buffer, "\"", 1);
 }
 
@@ -83,12 +101,15 @@ static void write_enum(struct buffer *buffer, const ProtobufCEnumDescriptor *typ
                        bool quoted)
 {
     const ProtobufCEnumValue *found = protobuf_c_enum_descriptor_get_value(type, value);
-    const char *quote = quoted ? "\"" : "";
 
+    if (quoted)
+        buffer_append(buffer, "\"", 1);
     if (found)
-        buffer_format(buffer, "%s%s%s", quote, found->name, quote);
+        buffer_append_text(buffer, found->name);
     else
-        buffer_format(buffer, "%s%d%s", quote, value, quote); /* of a later version */
+        write_signed(buffer, value); /* of a later version */
+    if (quoted)
+        buffer_append(buffer, "\"", 1);
 }
 
 /* A text that YAML reads back without quotes, and that no other reader takes for a number. */
@@ -169,23 +190,20 @@ static void write_json_value(struct writer *writer, const ProtobufCFieldDescript
     switch (field->type) {
     case PROTOBUF_C_TYPE_INT32:
     case PROTOBUF_C_TYPE_SINT32:
-    case PROTOBUF_C_TYPE_SFIXED32:
-        buffer_format(buffer, "%" PRId32, *(const int32_t *)value);
-        break;
+    case PROTOBUF_C_TYPE_SFIXED32: write_signed(buffer, *(const int32_t *)value); break;
     case PROTOBUF_C_TYPE_INT64:
     case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-        buffer_format(buffer, "%" PRId64, *(const int64_t *)value);
-        break;
+    case PROTOBUF_C_TYPE_SFIXED64: write_signed(buffer, *(const int64_t *)value); break;
     case PROTOBUF_C_TYPE_UINT32:
-    case PROTOBUF_C_TYPE_FIXED32:
-        buffer_format(buffer, "%" PRIu32, *(const uint32_t *)value);
-        break;
+    case PROTOBUF_C_TYPE_FIXED32: write_unsigned(buffer, *(const uint32_t *)value); break;
     case PROTOBUF_C_TYPE_UINT64:
     case PROTOBUF_C_TYPE_FIXED64: {
         uint64_t number = *(const uint64_t *)value;
         /* Readers of JSON keep 64 bits with a sign at best. */
-        buffer_format(buffer, number > INT64_MAX ? "\"%" PRIu64 "\"" : "%" PRIu64, number);
+        const char *quote = number > INT64_MAX ? "\"" : "";
+        buffer_append_text(buffer, quote);
+        write_unsigned(buffer, number);
+        buffer_append_text(buffer, quote);
         break;
     }
     case PROTOBUF_C_TYPE_FLOAT: write_double(buffer, *(const float *)value); break;
