@@ -47,6 +47,15 @@ static bool is_near(unsigned changes, size_t written_length, size_t name_length)
     return changes <= (longer + 2) / 4 && changes < name_length;
 }
 
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t length = 0;
+
+    while (a[length] && is_same(a[length], b[length]))
+        length++;
+    return length;
+}
+
 const char *bind_nearest(const char *written, const char *const *names)
 {
     size_t length = strlen(written);
@@ -60,7 +69,11 @@ const char *bind_nearest(const char *written, const char *const *names)
         if (name_length > WORD_MAX)
             continue;
         unsigned changes = distance(written, length, *names, name_length);
-        if (is_near(changes, length, name_length) && (!nearest || changes < best)) {
+        if (!is_near(changes, length, name_length))
+            continue;
+        /* Of two as near, the one that begins alike: "step" is "steps", not "stop". */
+        if (!nearest || changes < best ||
+            (changes == best && common_prefix(written, *names) > common_prefix(written, nearest))) {
             best = changes;
             nearest = *names;
         }

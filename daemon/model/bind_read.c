@@ -388,7 +388,7 @@ static char *find_key(const ProtobufCMessageDescriptor *type, const char *key, u
     return NULL;
 }
 
-/* The nearest key of the same mapping, or else where a key of this name belongs. */
+/* Where a key of just this name belongs, or the nearest key of the same mapping. */
 static void refuse_unknown(const struct reading *reading, const ProtobufCMessageDescriptor *type,
                            const struct node *node, const struct path *path)
 {
@@ -398,12 +398,12 @@ static void refuse_unknown(const struct reading *reading, const ProtobufCMessage
     for (unsigned i = 0; i < type->n_fields; i++)
         names[i] = type->fields[i].name;
     const char *nearest = bind_nearest(node->key, names);
-    for (unsigned depth = 0; !nearest && !elsewhere && depth < 4; depth++)
+    for (unsigned depth = 0; !elsewhere && depth < 4; depth++)
         elsewhere = find_key(reading->root, node->key, depth);
-    if (nearest)
-        refuse(reading, path, node->key_at, "unknown key (did you mean %s?)", nearest);
-    else if (elsewhere)
+    if (elsewhere)
         refuse(reading, path, node->key_at, "unknown key here (did you mean %s?)", elsewhere);
+    else if (nearest)
+        refuse(reading, path, node->key_at, "unknown key (did you mean %s?)", nearest);
     else
         refuse(reading, path, node->key_at, "unknown key");
 }
