@@ -1,5 +1,7 @@
 # tests/model — links model, base and Check alone
-tests_model_tests = tests/model/test_bind_read
+tests_model_tests = \
+  tests/model/test_bind_read \
+  tests/model/test_bind_write
 check_PROGRAMS += $(tests_model_tests)
 TESTS += $(tests_model_tests)
 EXTRA_DIST += tests/model/errors.h
@@ -7,3 +9,9 @@ EXTRA_DIST += tests/model/errors.h
 tests_model_test_bind_read_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_model_test_bind_read_CFLAGS = $(TEST_CFLAGS)
 tests_model_test_bind_read_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
+
+tests_model_test_bind_write_SOURCES = \
+  tests/model/any_message.c tests/model/any_message.h tests/model/test_bind_write.c
+tests_model_test_bind_write_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_model_test_bind_write_CFLAGS = $(TEST_CFLAGS)
+tests_model_test_bind_write_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
