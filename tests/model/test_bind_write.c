@@ -49,7 +49,7 @@ START_TEST(whatever_is_written_as_yaml_reads_back_equal)
     struct random random;
 
     random_init(&random, 11 + (uint64_t)_i);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 100; i++) {
         ProtobufCMessage *message = any_message(types[_i], &random), *back = NULL;
         owned(free) char *text = bind_yaml_text(message);
         struct bind_errors errors = { 0 };
@@ -84,7 +84,7 @@ START_TEST(json_has_every_key_and_is_the_same_pretty_or_not)
     struct random random;
 
     random_init(&random, 12 + (uint64_t)_i);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 100; i++) {
         ProtobufCMessage *message = any_message(types[_i], &random);
         owned(free) char *text = bind_json_text(message, true);
         json_t *json = bind_json(message), *pretty = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -106,7 +106,7 @@ START_TEST(a_valid_message_passes_the_check_of_what_came_packed)
     struct random random;
 
     random_init(&random, 13 + (uint64_t)_i);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 100; i++) {
         ProtobufCMessage *message = any_message(types[_i], &random);
         struct bind_errors errors = { 0 };
         int r = bind_check(message, NULL, &errors);
