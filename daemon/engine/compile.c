@@ -40,21 +40,34 @@ Wafer__Cause compile_check(const Wafer__JobSpec *spec, const struct workload *wo
     return WAFER__CAUSE__NO_CAUSE;
 }
 
+static void add_number(struct buffer *buffer, uint64_t number)
+{
+    buffer_append(buffer, &number, sizeof(number));
+}
+
+static void add_text(struct buffer *buffer, const char *text)
+{
+    size_t length = strlen(text);
+
+    add_number(buffer, length);
+    buffer_append(buffer, text, length);
+}
+
 uint64_t compile_key(const Wafer__JobSpec *spec, const struct workload *workload,
                      const Wafer__Platform *platform, uint32_t systems)
 {
+    const uint64_t numbers[] = { workload->parameters, workload->layers, workload->hidden,
+                                 workload->vocab,      workload->seq,    workload->batch,
+                                 workload->precision,  systems,          workload->recompute };
     const Wafer__Workload *words = spec->workload;
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
 
-    buffer_format(&buffer, "%s\n%u\n%s\n%llu %u %u %u %u %u\n%d %d\n%s\n", platform->name, systems,
-                  words->model->family ? words->model->family : "",
-                  (unsigned long long)workload->parameters, workload->layers, workload->hidden,
-                  workload->vocab, workload->seq, workload->batch, workload->precision,
-                  workload->recompute, words->optimizer ? words->optimizer : "adamw");
-    for (size_t i = 0; i < words->n_operators; i++) {
-        buffer_append_text(&buffer, words->operators[i]);
-        buffer_append_text(&buffer, "\n");
-    }
+    buffer_append(&buffer, numbers, sizeof(numbers));
+    add_text(&buffer, platform->name);
+    add_text(&buffer, words->model->family ? words->model->family : "");
+    add_text(&buffer, words->optimizer ? words->optimizer : "adamw");
+    for (size_t i = 0; i < words->n_operators; i++)
+        add_text(&buffer, words->operators[i]);
     return hash64(buffer_data(&buffer), buffer.length) >> 1; /* the map reserves two keys */
 }
 

@@ -15,7 +15,8 @@
 Wafer__Cause compile_check(const Wafer__JobSpec *spec, const struct workload *workload,
                            const Wafer__Platform *platform, uint32_t systems, struct diag *diag);
 
-/* Identifies what is compiled: the graph, its batch and formats, the platform, how many systems. */
+/* Identifies, on this machine, what is compiled: the graph, its batch and formats, the platform,
+ * how many systems. */
 uint64_t compile_key(const Wafer__JobSpec *spec, const struct workload *workload,
                      const Wafer__Platform *platform, uint32_t systems);
 

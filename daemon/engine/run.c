@@ -44,6 +44,7 @@ static void plan(struct run *run)
     phases_init(&run->phases, run->platform, run->workload.parameters, run->config->seed, run->job,
                 run->epoch);
     rate_init(&run->rate, &run->workload, run->platform, run->system_count);
+    run->compile_key = compile_key(run->spec, &run->workload, run->platform, run->system_count);
     cadence_init(&run->cadence, run->spec->checkpoint, run->platform->faults, run->phases.save_us,
                  run->system_count);
 }
@@ -149,8 +150,7 @@ void run_end(struct run *run, int64_t now_us, Wafer__Cause cause, const char *de
 
 void run_begin(struct run *run, int64_t now_us, struct agent_effects *effects)
 {
-    uint64_t key = compile_key(run->spec, &run->workload, run->platform, run->system_count);
-    bool cached = compile_cache_has(run->config->cache, key);
+    bool cached = compile_cache_has(run->config->cache, run->compile_key);
     struct diag diag = { "" };
 
     run_send_started(run, effects);
@@ -160,7 +160,7 @@ void run_begin(struct run *run, int64_t now_us, struct agent_effects *effects)
     if (run->compile_cause != WAFER__CAUSE__NO_CAUSE)
         run->compile_detail = text_copy(diag.text);
     trainer_log_line(&run->log, now_us, "Compile: program %016llx for %u systems: %s",
-                     (unsigned long long)key, run->system_count,
+                     (unsigned long long)run->compile_key, run->system_count,
                      cached ? "in the cache" : "not in the cache");
     bool is_short = cached || run->compile_cause != WAFER__CAUSE__NO_CAUSE;
     enter(run, RUN_COMPILE, WAFER__JOB__PHASE__COMPILE, now_us,
@@ -173,8 +173,7 @@ static void on_compiled(struct run *run, int64_t now_us, struct agent_effects *e
         run_end(run, now_us, run->compile_cause, run->compile_detail, NULL);
         return;
     }
-    compile_cache_put(run->config->cache,
-                      compile_key(run->spec, &run->workload, run->platform, run->system_count));
+    compile_cache_put(run->config->cache, run->compile_key);
     trainer_log_line(&run->log, now_us, "Compile: done in %.1f s",
                      seconds(now_us - run->phase_began_us));
     enter(run, RUN_START, WAFER__JOB__PHASE__LOAD, now_us, run->phases.start_us, effects);

@@ -66,6 +66,7 @@ struct run {
     enum run_state state;
     Wafer__Job__Phase phase;
     int64_t due_us, progress_due_us; /* INT64_MAX: waits for an answer */
+    uint64_t compile_key;
     Wafer__Cause compile_cause;
     char *compile_detail;
 

@@ -11,7 +11,7 @@ struct trainer_log {
     uint64_t offset;    /* of `text` in the log of the attempt */
 };
 
-/* Add "2026-02-01T08:00:00.123Z INFO <words>\n". */
+/* Add "2026-02-01T08:00:00.123Z INFO <words>\n". Words beyond 1 KiB are cut. */
 void trainer_log_line(struct trainer_log *log, int64_t now_us, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/training.h"
 #include "model/job.h"
@@ -87,10 +88,13 @@ int workload_read(const Wafer__JobSpec *spec, struct workload *ret, struct diag 
 Wafer__Workload__Precision workload_precision(const struct workload *workload,
                                               const Wafer__Platform *platform)
 {
-    if (workload->precision == WAFER__WORKLOAD__PRECISION__cb16 &&
-        platform->target != WAFER__PLATFORM__TARGET__wafer)
-        return WAFER__WORKLOAD__PRECISION__bf16;
-    return workload->precision;
+    if (workload->precision != WAFER__WORKLOAD__PRECISION__cb16 ||
+        platform->target == WAFER__PLATFORM__TARGET__wafer)
+        return workload->precision;
+    for (size_t i = 0; i < platform->n_precisions; i++)
+        if (strcmp(platform->precisions[i], "bf16") == 0)
+            return WAFER__WORKLOAD__PRECISION__bf16;
+    return WAFER__WORKLOAD__PRECISION__fp16;
 }
 
 const char *precision_name(Wafer__Workload__Precision precision)

@@ -23,7 +23,8 @@ struct workload {
 /* -EINVAL: this cannot be run; the spec may come from anywhere */
 int workload_read(const Wafer__JobSpec *spec, struct workload *ret, struct diag *diag);
 
-/* cb16 exists on wafers alone; elsewhere such a job runs in bf16, as published runs did. */
+/* cb16 exists on wafers alone; elsewhere such a job runs in bf16, as published runs did, or in fp16
+ * where there is no bf16. */
 Wafer__Workload__Precision workload_precision(const struct workload *workload,
                                               const Wafer__Platform *platform);
 
