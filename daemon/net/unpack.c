@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "model/limits.h"
 
 /* ---- the allocator: real sizes, against a budget ------------------------------------------- */
@@ -100,39 +101,12 @@ static bool read_value(struct span *span, unsigned wire, uint64_t *ret_number,
     }
 }
 
-/* The length of the character at `at`, or 0: no shortest form, a surrogate, beyond U+10FFFF, NUL.
- */
-static size_t utf8_character(const uint8_t *at, size_t available)
-{
-    static const uint32_t least[] = { 0, 0x1, 0x80, 0x800, 0x10000 };
-    size_t length = at[0] < 0x80   ? 1
-                    : at[0] < 0xc2 ? 0
-                    : at[0] < 0xe0 ? 2
-                    : at[0] < 0xf0 ? 3
-                    : at[0] < 0xf5 ? 4
-                                   : 0;
-    if (!length || length > available)
-        return 0;
-
-    uint32_t point = length == 1 ? at[0] : at[0] & (0x7f >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (at[i] & 0x3f);
-    }
-    bool surrogate = point >= 0xd800 && point <= 0xdfff;
-    return point < least[length] || point > 0x10ffff || surrogate ? 0 : length;
-}
-
 static bool is_text(struct span span)
 {
-    while (span.at < span.end) {
-        size_t length = utf8_character(span.at, (size_t)(span.end - span.at));
-        if (!length)
-            return false;
-        span.at += length;
-    }
-    return true;
+    size_t length = (size_t)(span.end - span.at);
+
+    return utf8_valid_length((const char *)span.at, length) == length &&
+           !memchr(span.at, '\0', length);
 }
 
 static bool is_enum_value(const ProtobufCFieldDescriptor *field, uint64_t number)
