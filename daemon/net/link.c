@@ -14,7 +14,6 @@
 #include "net/peer.h"
 
 #define MS               UINT64_C(1000)
-#define CLOSE_MS         2000
 #define TIMER_SLACK_US   (10 * MS)
 #define GONE             "the peer went away"
 #define IDLE_QUEUE_BYTES (64 << 10) /* room that an empty queue may keep */
@@ -208,7 +207,7 @@ static void close_after_send(struct link *link, int error, const char *why)
     link->error = error;
     diag_fail(&link->why, error, "%s", why);
     watch(link);
-    set_timer(link, CLOSE_MS);
+    set_timer(link, link->limits.close_ms);
     wake(link);
 }
 
@@ -232,7 +231,6 @@ static void on_hello(struct link *link, const uint8_t *bytes, size_t length)
 
     link->state = LINK_OPEN;
     link->in.limit = link->limits.receive_bytes;
-    link->frame_began_us = 0;
     must(sd_event_source_set_enabled(link->timer, SD_EVENT_OFF));
     if (link->ops->on_ready)
         link->ops->on_ready(link, link->userdata, peer);
@@ -430,6 +428,8 @@ int link_new(sd_event *event, int fd, const char *program, const struct link_lim
         link->limits.first_frame_ms = LIMIT_FIRST_FRAME_MS;
     if (!link->limits.frame_ms)
         link->limits.frame_ms = LIMIT_FRAME_MS;
+    if (!link->limits.close_ms)
+        link->limits.close_ms = LIMIT_CLOSE_MS;
     link->program = text_copy(program);
     frame_reader_init(&link->in, HELLO_LIMIT_BYTES);
     int r = add_sources(link, event);

@@ -49,6 +49,7 @@ struct link_limits {
     size_t send_bytes;       /* queued */
     unsigned first_frame_ms; /* for a complete Hello; 0: LIMIT_FIRST_FRAME_MS */
     unsigned frame_ms;       /* for a frame once it has begun; 0: LIMIT_FRAME_MS */
+    unsigned close_ms;       /* for what is queued at the end; 0: LIMIT_CLOSE_MS */
 };
 
 /* Takes `fd` (a connected, non-blocking stream socket), also on failure. `program` goes into our
@@ -65,7 +66,7 @@ size_t link_queued(const struct link *link); /* bytes not yet handed to the kern
 /* Stop or go on reading, so that a busy owner pushes back on its peer. A peer that goes away
  * meanwhile takes with it what was not read. */
 void link_read(struct link *link, bool enabled);
-/* Read no more, and close once everything queued is sent, or after 2 s: then on_closed(). */
+/* Read no more, and close once everything queued is sent, or after `close_ms`: then on_closed(). */
 void link_close_after_send(struct link *link);
 
 /* Who is at the other end, from the kernel; each result may be NULL. -EACCES for uid 65534 and -1;

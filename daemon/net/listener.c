@@ -88,10 +88,12 @@ static void refuse(const struct listener *listener, int fd, const char *code, ui
     frame_append(&out, &response.base, LIMIT_STRING_BYTES);
     send(fd, buffer_data(&out), out.length, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-    /* What was sent to us and not read would turn the end of file into a reset. */
-    uint8_t unread[FRAME_HEADER_BYTES + HELLO_LIMIT_BYTES];
-    shutdown(fd, SHUT_WR);
-    recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
+    /* What was sent to us and not read would turn the end of file into a reset. After the shutdown
+     * no more can come. */
+    uint8_t unread[HELLO_LIMIT_BYTES];
+    shutdown(fd, SHUT_RDWR);
+    while (recv(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0)
+        continue;
     close(fd);
 }
 

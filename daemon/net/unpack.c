@@ -10,18 +10,21 @@
 #include "base/utf8.h"
 #include "model/limits.h"
 
-/* ---- the allocator: real sizes, against a budget ------------------------------------------- */
+/* ---- the allocator: real sizes, against a budget to which nothing comes back --------------- */
 
 struct budget {
     size_t left_bytes;
+    bool is_exhausted; /* something was refused */
 };
 
 static void *budget_allocate(void *data, size_t size)
 {
     struct budget *budget = data;
 
-    if (size > budget->left_bytes)
+    if (size > budget->left_bytes) {
+        budget->is_exhausted = true;
         return NULL;
+    }
     void *block = memory_resize(NULL, size, 1);
     size_t cost = malloc_usable_size(block);
     budget->left_bytes -= cost < budget->left_bytes ? cost : budget->left_bytes;
@@ -30,10 +33,6 @@ static void *budget_allocate(void *data, size_t size)
 
 static void budget_free(void *data, void *block)
 {
-    struct budget *budget = data;
-
-    if (block)
-        budget->left_bytes += malloc_usable_size(block);
     free(block);
 }
 
@@ -212,14 +211,15 @@ ProtobufCMessage *net_unpack(const ProtobufCMessageDescriptor *descriptor, const
         return NULL;
     }
 
-    struct budget budget = { NET_UNPACK_BASE_BYTES + length * NET_UNPACK_MULTIPLE };
+    size_t limit_bytes = NET_UNPACK_BASE_BYTES + length * NET_UNPACK_MULTIPLE;
+    struct budget budget = { .left_bytes = limit_bytes };
     ProtobufCAllocator allocator = { budget_allocate, budget_free, &budget };
     ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, &allocator, length, bytes);
-    if (!message)
-        diag_fail(diag, 0,
-                  "%s: a required field is missing, a field has another type, or %zu bytes would "
-                  "unpack to more than %zu",
-                  descriptor->short_name, length,
-                  (size_t)(NET_UNPACK_BASE_BYTES + length * NET_UNPACK_MULTIPLE));
+    if (!message && budget.is_exhausted)
+        diag_fail(diag, 0, "%s: %zu bytes would unpack to more than %zu", descriptor->short_name,
+                  length, limit_bytes);
+    else if (!message)
+        diag_fail(diag, 0, "%s: a required field is missing, or a field has another type",
+                  descriptor->short_name);
     return message;
 }
