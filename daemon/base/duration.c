@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -44,46 +45,38 @@ static int parse_after_days(const char *text, int64_t *ret_us)
     return 0;
 }
 
-/* M:SS, H:MM:SS: what follows the first number */
-static int parse_after_first(const char *text, int64_t first, int64_t *ret_us)
+/* M:SS, H:MM:SS: what follows the first number, and the unit that makes of the first */
+static int parse_after_first(const char *text, int64_t *ret_unit_us, int64_t *ret_us)
 {
     int64_t second, third;
     const char *p = scan_field(text, 2, 60, &second);
 
     if (p && !*p) {
-        *ret_us = first * MINUTE_US + second * SECOND_US;
+        *ret_unit_us = MINUTE_US;
+        *ret_us = second * SECOND_US;
         return 0;
     }
-    if (p && *p == ':')
-        p = scan_field(p + 1, 2, 60, &third);
-    else
-        p = NULL;
+    p = p && *p == ':' ? scan_field(p + 1, 2, 60, &third) : NULL;
     if (!p || *p)
         return -EINVAL;
-    *ret_us = first * HOUR_US + second * MINUTE_US + third * SECOND_US;
+    *ret_unit_us = HOUR_US;
+    *ret_us = second * MINUTE_US + third * SECOND_US;
     return 0;
 }
 
 static int parse_clock(const char *text, const char *mark, int64_t *ret_us)
 {
-    char digits[12];
+    owned(free) char *digits = text_copy_length(text, (size_t)(mark - text));
+    int64_t unit_us = DAY_US, rest_us;
     uint64_t first;
-    size_t length = (size_t)(mark - text);
+    int r = *mark == '-' ? parse_after_days(mark + 1, &rest_us)
+                         : parse_after_first(mark + 1, &unit_us, &rest_us);
 
-    if (length == 0 || length >= sizeof(digits))
-        return -EINVAL;
-    memcpy(digits, text, length);
-    digits[length] = '\0';
-    if (number_parse_whole(digits, UINT32_MAX, &first) < 0)
-        return -EINVAL;
-    if (*mark == ':')
-        return parse_after_first(mark + 1, (int64_t)first, ret_us);
-    if ((int64_t)first > DURATION_MAX_US / DAY_US)
-        return -ERANGE;
-    int r = parse_after_days(mark + 1, ret_us);
+    if (r == 0)
+        r = number_parse_whole(digits, (uint64_t)(DURATION_MAX_US / unit_us), &first);
     if (r < 0)
         return r;
-    *ret_us += (int64_t)first * DAY_US;
+    *ret_us = (int64_t)first * unit_us + rest_us;
     return 0;
 }
 
@@ -159,44 +152,65 @@ int duration_parse(const char *text, int64_t *ret_us, struct diag *diag)
     return 0;
 }
 
-void duration_format(int64_t us, char ret[static DURATION_TEXT_SIZE])
+/* Below a day, or with parts of a second: 1h30m, 1.5s */
+static void format_units(uint64_t us, char *ret, size_t size)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i + 1 < ELEMENTS(units); i++) {
+        uint64_t unit_us = (uint64_t)units[i].us;
+        if (us / unit_us)
+            length += (size_t)snprintf(ret + length, size - length, "%" PRIu64 "%c", us / unit_us,
+                                       units[i].letter);
+        us %= unit_us;
+    }
+    if (!us && length)
+        return;
+    length += (size_t)snprintf(ret + length, size - length, "%" PRIu64 ".%06" PRIu64,
+                               us / (uint64_t)SECOND_US, us % (uint64_t)SECOND_US);
+    while (ret[length - 1] == '0')
+        length--;
+    if (ret[length - 1] == '.')
+        length--;
+    strcpy(ret + length, "s");
+}
+
+/* Whole seconds: 00:12:31, 1-00:00:00 */
+static void format_clock(uint64_t s, char *ret, size_t size)
 {
     int length = 0;
 
-    if (us >= DAY_US && us % SECOND_US == 0) {
-        duration_format_clock(us, ret);
-        return;
-    }
-    if (us == 0) {
-        strcpy(ret, "0s"); /* never parsed, but shown where a default is none */
-        return;
-    }
-    for (size_t i = 0; i + 1 < ELEMENTS(units); i++) {
-        if (us / units[i].us)
-            length += snprintf(ret + length, DURATION_TEXT_SIZE - (size_t)length, "%" PRId64 "%c",
-                               us / units[i].us, units[i].letter);
-        us %= units[i].us;
-    }
-    if (!us)
-        return;
-    length +=
-        snprintf(ret + length, DURATION_TEXT_SIZE - (size_t)length, "%" PRId64, us / SECOND_US);
-    if (us % SECOND_US) {
-        length += snprintf(ret + length, DURATION_TEXT_SIZE - (size_t)length, ".%06" PRId64,
-                           us % SECOND_US);
-        while (ret[length - 1] == '0')
-            length--;
-    }
-    strcpy(ret + length, "s");
+    if (s >= 86400)
+        length = snprintf(ret, size, "%" PRIu64 "-", s / 86400);
+    snprintf(ret + length, size - (size_t)length, "%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
+             s / 3600 % 24, s / 60 % 60, s % 60);
+}
+
+/* The size of `us`; a minus sign goes before it in `ret`. */
+static uint64_t format_sign(int64_t us, char **ret, size_t *size)
+{
+    if (us >= 0)
+        return (uint64_t)us;
+    *(*ret)++ = '-';
+    --*size;
+    return -(uint64_t)us;
+}
+
+void duration_format(int64_t us, char ret[static DURATION_TEXT_SIZE])
+{
+    size_t size = DURATION_TEXT_SIZE;
+    uint64_t length_us = format_sign(us, &ret, &size);
+
+    if (length_us >= (uint64_t)DAY_US && us % SECOND_US == 0)
+        format_clock(length_us / (uint64_t)SECOND_US, ret, size);
+    else
+        format_units(length_us, ret, size);
 }
 
 void duration_format_clock(int64_t us, char ret[static DURATION_TEXT_SIZE])
 {
-    int64_t s = us / SECOND_US;
-    int length = 0;
+    size_t size = DURATION_TEXT_SIZE;
+    uint64_t length_us = format_sign(us, &ret, &size);
 
-    if (s >= 86400)
-        length = snprintf(ret, DURATION_TEXT_SIZE, "%" PRId64 "-", s / 86400);
-    snprintf(ret + length, DURATION_TEXT_SIZE - (size_t)length,
-             "%02" PRId64 ":%02" PRId64 ":%02" PRId64, s / 3600 % 24, s / 60 % 60, s % 60);
+    format_clock(length_us / (uint64_t)SECOND_US, ret, size);
 }

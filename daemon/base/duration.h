@@ -20,7 +20,8 @@
 /* -EINVAL: not a duration; -ERANGE: 0, negative, or over DURATION_MAX_US */
 int duration_parse(const char *text, int64_t *ret_us, struct diag *diag);
 
-/* As duration_parse() reads it: 10m, 1h30m, 1-00:00:00, 1.5s. */
+/* As duration_parse() reads it: 10m, 1h30m, 1-00:00:00, 1.5s. What it refuses is shown all the
+ * same: 0s, -10m. */
 void duration_format(int64_t us, char ret[static DURATION_TEXT_SIZE]);
 
 /* For columns: 00:12:31, 1-00:00:00; parts of a second are dropped. */

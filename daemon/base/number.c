@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define DIGITS_MAX   18
+#define DIGITS_MAX   UINT64_C(1000000000000000000) /* ten times this fits */
 #define EXPONENT_MAX 99
 
 static bool is_digit(char c)
@@ -12,13 +12,17 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Take one more digit; false when there are more than can be kept. */
-static bool push_digit(struct number *number, char digit, unsigned *count)
+/* One more digit at the end. What does not fit any more is only noted: before the point it makes a
+ * number that is too large for any unit, behind it one that is too fine. */
+static void push_digit(struct number *number, char digit, bool behind_point)
 {
-    if (number->digits == 0 && digit == '0')
-        return true;
-    number->digits = number->digits * 10 + (uint64_t)(digit - '0');
-    return ++*count <= DIGITS_MAX;
+    if (number->digits < DIGITS_MAX) {
+        number->digits = number->digits * 10 + (uint64_t)(digit - '0');
+        number->exponent -= behind_point;
+    } else {
+        number->cut |= digit != '0';
+        number->exponent += !behind_point;
+    }
 }
 
 static const char *scan_exponent(const char *text, struct number *number)
@@ -41,26 +45,17 @@ static const char *scan_exponent(const char *text, struct number *number)
 const char *number_scan(const char *text, unsigned flags, struct number *ret)
 {
     struct number number = { 0 };
-    unsigned count = 0;
     const char *p = text;
 
     if (!is_digit(*p) || (p[0] == '0' && is_digit(p[1])))
         return NULL;
     for (; is_digit(*p); p++)
-        if (!push_digit(&number, *p, &count))
-            return NULL;
+        push_digit(&number, *p, false);
     if (*p == '.') {
         if (!is_digit(*++p))
             return NULL;
-        for (; is_digit(*p); p++) {
-            /* A zero at the end says nothing and costs no digit. */
-            if (p[strspn(p, "0")] == '\0' || !is_digit(p[strspn(p, "0")])) {
-                p += strspn(p, "0");
-                break;
-            }
-            if (!push_digit(&number, *p, &count) || --number.exponent < -EXPONENT_MAX)
-                return NULL;
-        }
+        for (; is_digit(*p); p++)
+            push_digit(&number, *p, true);
     }
     if ((flags & NUMBER_EXPONENT) && (*p == 'e' || *p == 'E')) {
         p = scan_exponent(p, &number);
@@ -75,7 +70,7 @@ int number_times(const struct number *number, uint64_t unit, enum number_roundin
                  int64_t *ret)
 {
     unsigned __int128 value = (unsigned __int128)number->digits * unit;
-    bool rest = false;
+    bool rest = number->cut;
 
     for (int i = 0; i < number->exponent && value; i++) {
         value *= 10;

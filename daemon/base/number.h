@@ -8,6 +8,7 @@
 struct number {
     uint64_t digits; /* value: digits * 10^exponent */
     int exponent;
+    bool cut; /* and a little more: there were more digits than fit */
 };
 
 enum {

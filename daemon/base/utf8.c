@@ -59,3 +59,32 @@ char *utf8_repair(const char *text, size_t length)
     }
     return buffer_text(&buffer);
 }
+
+static void escape_control(struct buffer *buffer, uint32_t point)
+{
+    switch (point) {
+    case '\n': buffer_append_text(buffer, "\\n"); break;
+    case '\r': buffer_append_text(buffer, "\\r"); break;
+    case '\t': buffer_append_text(buffer, "\\t"); break;
+    default: buffer_format(buffer, "\\x%02x", (unsigned)point); break;
+    }
+}
+
+char *utf8_escape(const char *text, size_t length)
+{
+    owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
+    size_t size;
+
+    for (size_t at = 0; at < length; at += size ? size : 1) {
+        uint32_t point = 0;
+
+        size = utf8_next(text + at, length - at, &point);
+        if (!size)
+            buffer_append_text(&buffer, UTF8_REPLACEMENT);
+        else if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+            escape_control(&buffer, point);
+        else
+            buffer_append(&buffer, text + at, size);
+    }
+    return buffer_text(&buffer);
+}

@@ -17,4 +17,8 @@ size_t utf8_valid_length(const char *text, size_t length);
 /* A copy in which each bad byte is U+FFFD. The caller frees. */
 char *utf8_repair(const char *text, size_t length);
 
+/* A copy for people's terminals: each bad byte is U+FFFD, each control character \n, \r, \t or
+ * \x1b. The caller frees. */
+char *utf8_escape(const char *text, size_t length);
+
 #endif
