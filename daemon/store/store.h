@@ -23,6 +23,8 @@
 
 struct store;
 
+#define STORE_RESERVE_BYTES (8 << 20) /* given up when the disk is full */
+
 /* Open or create DIR/state.db; lock the directory; upgrade an older schema.
  * -EBUSY     another process has it
  * -EBADMSG   the database is corrupt, or of a newer version
@@ -41,9 +43,12 @@ struct store_load_ops {
     int (*record)(void *userdata, const Wafer__Record *record, struct diag *diag);
     /* A record that cannot be read or applied, of a known job: replay goes on without it. */
     void (*unreadable)(void *userdata, uint64_t job, uint64_t sequence, const char *why);
+    /* Damage that lost nothing, such as a bad snapshot that was passed over; NULL: not told. */
+    void (*note)(void *userdata, const char *text);
 };
 
-/* The newest good snapshot, then the journal rows after it; never all of history. A row whose hash
+/* The newest good snapshot, then the journal rows after it; all of history only when no snapshot
+ * is there that can be read. Once, before the first store_queue(). A row whose hash
  * does not fit is searched frame by frame: records that are whole are replayed, others reported as
  * unreadable. The ops return 0, or a negative errno for what does not fit.
  * -EBADMSG  what cannot be tied to one job is damaged, or the chain has a gap */
