@@ -29,9 +29,10 @@ enum statement {
 };
 
 static const char *const sql[STATEMENTS] = {
-    [ADD_EVENT] = "INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [ADD_EVENT] = "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [ADD_SPEC] = "INSERT INTO spec (body) VALUES (?1)",
-    [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4)",
+    [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [CHANGE_JOB] = "UPDATE job SET view = ?4, state = ?5 WHERE id = ?1",
     [ADD_JOB] = "INSERT INTO job VALUES (?1, ?2, ?3, ?4, ?5)",
     [COUNT_JOB] = "INSERT INTO ended VALUES (?1, 1) ON CONFLICT DO UPDATE SET count = count + 1",
@@ -97,28 +98,32 @@ static void pack(struct buffer *buffer, const ProtobufCMessage *message)
     buffer_grow(buffer, length);
 }
 
-static int add_event(struct history *history, const Wafer__Record *record, struct diag *diag)
+static void bind_optional(sqlite3_stmt *statement, int index, bool has, uint64_t number)
+{
+    if (has)
+        database_bind(statement, index, number);
+    else
+        sqlite3_bind_null(statement, index);
+}
+
+/* The last columns of both tables that hold events. */
+static void bind_event(sqlite3_stmt *statement, const Wafer__Event *event)
+{
+    database_bind(statement, 4, event->sequence);
+    database_bind(statement, 5, (uint64_t)event->at->us);
+    bind_optional(statement, 6, event->has_uid, event->uid);
+    bind_optional(statement, 7, event->has_cause, event->cause);
+    database_bind_text(statement, 8, event->text);
+}
+
+static int add_event(struct history *history, const Wafer__Event *event, struct diag *diag)
 {
     sqlite3_stmt *statement = history->statements[ADD_EVENT];
-    Wafer__Event event;
-    Wafer__Time at;
 
-    if (!record->job || !store_event_of(record, &event, &at))
-        return 0;
-    database_bind(statement, 1, event.job);
-    database_bind(statement, 2, event.sequence);
-    database_bind(statement, 3, (uint64_t)at.us);
-    database_bind_text(statement, 4, event.kind);
-    database_bind_text(statement, 5, event.system);
-    if (event.has_uid)
-        database_bind(statement, 6, event.uid);
-    else
-        sqlite3_bind_null(statement, 6);
-    if (event.has_cause)
-        database_bind(statement, 7, event.cause);
-    else
-        sqlite3_bind_null(statement, 7);
-    database_bind_text(statement, 8, event.text);
+    database_bind(statement, 1, event->job);
+    database_bind_text(statement, 2, event->kind);
+    database_bind_text(statement, 3, event->system);
+    bind_event(statement, event);
     return step(history, ADD_EVENT, diag);
 }
 
@@ -142,7 +147,8 @@ static int add_spec(struct history *history, ProtobufCBinaryData spec, int64_t *
     return 0;
 }
 
-static int add_submission(struct history *history, const Wafer__Record *record, struct diag *diag)
+static int add_submission(struct history *history, const Wafer__Record *record,
+                          const Wafer__Event *event, struct diag *diag)
 {
     sqlite3_stmt *statement = history->statements[ADD_SUBMISSION];
     int64_t spec = 0;
@@ -152,8 +158,8 @@ static int add_submission(struct history *history, const Wafer__Record *record, 
         return r;
     database_bind(statement, 1, record->job);
     database_bind(statement, 2, record->array_count ? record->array_count : 1);
-    database_bind(statement, 3, record->sequence);
-    database_bind(statement, 4, (uint64_t)spec);
+    database_bind(statement, 3, (uint64_t)spec);
+    bind_event(statement, event);
     return step(history, ADD_SUBMISSION, diag);
 }
 
@@ -206,10 +212,14 @@ static int put_checkpoint(struct history *history, const Wafer__CheckpointState 
 
 int history_add(struct history *history, const Wafer__Record *record, struct diag *diag)
 {
-    int r = add_event(history, record, diag);
+    Wafer__Event event;
+    Wafer__Time at;
+    int r = 0;
 
-    if (r >= 0 && record->has_spec && record->job)
-        r = add_submission(history, record, diag);
+    if (record->job && store_event_of(record, &event, &at))
+        r = record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED
+                ? add_submission(history, record, &event, diag)
+                : add_event(history, &event, diag);
     if (r >= 0 && record->view && record->job_state)
         r = add_job(history, record, diag);
     if (r >= 0 && record->checkpoint)

@@ -16,7 +16,8 @@ static const char *const steps[] = {
      * event     what people read, by job; events of nobody's job are read from the journal
      * spec      appended, found by number: keyed by digest each submission would dirty a page of
      *           its own, which costs more than the rest of its commit
-     * submission  by the first job of an array; a job's spec and its first event are found by it
+     * submission  by the first job of an array: a job's spec and its first event, which has no
+     *           row in `event` because submissions come in thousands a second
      * ended     how many jobs of a user are in `job`, since counting would read them all */
     "CREATE TABLE journal (first_sequence INTEGER PRIMARY KEY, count INTEGER NOT NULL,"
     " chain BLOB NOT NULL, records BLOB NOT NULL) STRICT;"
@@ -25,7 +26,8 @@ static const char *const steps[] = {
     " text TEXT, PRIMARY KEY (job, sequence)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE spec (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;"
     "CREATE TABLE submission (job INTEGER PRIMARY KEY, count INTEGER NOT NULL,"
-    " sequence INTEGER NOT NULL, spec INTEGER NOT NULL) STRICT;"
+    " spec INTEGER NOT NULL, sequence INTEGER NOT NULL, time_us INTEGER NOT NULL, uid INTEGER,"
+    " cause INTEGER, text TEXT) STRICT;"
     "CREATE TABLE job (id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, name TEXT,"
     " view BLOB NOT NULL, state BLOB NOT NULL) STRICT;"
     "CREATE INDEX job_by_name ON job (uid, name);"

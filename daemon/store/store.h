@@ -99,6 +99,10 @@ struct store_job {
     ProtobufCBinaryData spec; /* packed JobSpec */
 };
 void store_job_done(struct store_job *job);
+static inline void store_job_donep(struct store_job *job)
+{
+    store_job_done(job);
+}
 
 /* -ENOENT  never ended here */
 int store_history_job(struct store *store, uint64_t id, struct store_job *ret, struct diag *diag);

@@ -17,7 +17,7 @@
 /* More to a row gains nothing: the sync is no longer what costs, and a reader takes it whole. */
 #define ROW_BYTES (4 << 20)
 
-#define CHECKPOINT_PAGES 4096 /* of the write-ahead log, before it is copied into the database */
+#define CHECKPOINT_PAGES 8192 /* of the write-ahead log, before it is copied into the database */
 #define RETRY_MS         100  /* on a full disk, while something waits */
 #define ROOM_MS          1000 /* on a full disk, while nothing waits */
 

@@ -1,11 +1,37 @@
 # tests/store — links the store, what is below it, and Check
-tests_store_tests = tests/store/test_store
+tests_store_tests = \
+  tests/store/test_store \
+  tests/store/test_row \
+  tests/store/test_damage \
+  tests/store/test_snapshot \
+  tests/store/test_history
 check_PROGRAMS += $(tests_store_tests)
 TESTS += $(tests_store_tests)
 tests_store_helpers = tests/store/synthetic.c tests/store/synthetic.h
+tests_store_faults = tests/store/fault_vfs.c tests/store/fault_vfs.h
 TEST_STORE_LIBS = $(STORE_LIBS) $(CHECK_LIBS)
 
 tests_store_test_store_SOURCES = tests/store/test_store.c $(tests_store_helpers)
 tests_store_test_store_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_store_test_store_CFLAGS = $(TEST_CFLAGS)
 tests_store_test_store_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_row_SOURCES = tests/store/test_row.c $(tests_store_helpers)
+tests_store_test_row_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_row_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_row_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_damage_SOURCES = tests/store/test_damage.c $(tests_store_helpers)
+tests_store_test_damage_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_damage_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_damage_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_snapshot_SOURCES = tests/store/test_snapshot.c $(tests_store_helpers) $(tests_store_faults)
+tests_store_test_snapshot_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_snapshot_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_snapshot_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_history_SOURCES = tests/store/test_history.c $(tests_store_helpers)
+tests_store_test_history_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_history_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_history_LDADD = $(TEST_STORE_LIBS)
