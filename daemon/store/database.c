@@ -7,23 +7,28 @@
 
 #define BUSY_MS 10000 /* somebody may look into the file with a shell */
 
-/* A write that found no room may be tried again. A failed sync may not, whatever its errno: what it
- * was to sync may be lost though a second one would succeed. */
-static int error_of_io(sqlite3 *database, int result)
+/* What the system said. SQLite forgets it when a COMMIT fails, errno does not. */
+static int system_error(sqlite3 *database)
 {
     int error = sqlite3_system_errno(database);
+
+    return error ? error : errno;
+}
+
+/* A write that found no room may be tried again. A failed sync may not, whatever its errno: what it
+ * was to sync may be lost though a second one would succeed. */
+static int error_of_io(int result, int error)
+{
     bool wrote = result == SQLITE_IOERR_WRITE || result == SQLITE_IOERR_SHMSIZE;
 
     return wrote && (error == ENOSPC || error == EDQUOT || error == EFBIG) ? -ENOSPC : -EIO;
 }
 
-static int error_of(sqlite3 *database, int result)
+static int error_of(int result, int error)
 {
-    int error = sqlite3_system_errno(database);
-
     switch (result & 0xff) {
     case SQLITE_FULL: return -ENOSPC;
-    case SQLITE_IOERR: return error_of_io(database, result);
+    case SQLITE_IOERR: return error_of_io(result, error);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return -EBADMSG;
     case SQLITE_BUSY:
@@ -38,13 +43,14 @@ static int error_of(sqlite3 *database, int result)
 
 int database_fail(sqlite3 *database, int result, struct diag *diag)
 {
+    int cause = system_error(database);
+
     /* Memory that cannot be had ends the process, and a misuse is our own bug. */
     assert(result != SQLITE_NOMEM && result != SQLITE_MISUSE && result != SQLITE_RANGE);
 
     const char *path = sqlite3_db_filename(database, "main");
     const char *name = path ? path : "state.db";
-    int error = error_of(database, result);
-    int system_error = sqlite3_system_errno(database);
+    int error = error_of(result, cause);
 
     if (error == -EBADMSG)
         return diag_fail(diag, error,
@@ -54,12 +60,13 @@ int database_fail(sqlite3 *database, int result, struct diag *diag)
     if (error == -ENOSPC)
         return diag_fail(diag, error, "%s cannot grow: no space left on its file system or quota",
                          name);
-    return diag_fail(diag, error, "%s: %s%s%s", name, sqlite3_errmsg(database),
-                     system_error ? ": " : "", system_error ? strerror(system_error) : "");
+    return diag_fail(diag, error, "%s: %s%s%s", name, sqlite3_errmsg(database), cause ? ": " : "",
+                     cause ? strerror(cause) : "");
 }
 
 int database_run(sqlite3 *database, const char *sql, struct diag *diag)
 {
+    errno = 0;
     int result = sqlite3_exec(database, sql, NULL, NULL, NULL);
 
     return result == SQLITE_OK ? 0 : database_fail(database, result, diag);
@@ -78,8 +85,10 @@ int database_prepare(sqlite3 *database, const char *sql, sqlite3_stmt **ret, str
 
 int database_step(sqlite3 *database, sqlite3_stmt *statement, struct diag *diag)
 {
-    int result = sqlite3_step(statement);
     int r = 0;
+
+    errno = 0;
+    int result = sqlite3_step(statement);
 
     /* The sentence before the reset: it may overwrite what SQLite remembers. */
     if (result != SQLITE_DONE && result != SQLITE_ROW)
@@ -90,6 +99,7 @@ int database_step(sqlite3 *database, sqlite3_stmt *statement, struct diag *diag)
 
 int database_next(sqlite3 *database, sqlite3_stmt *statement, struct diag *diag)
 {
+    errno = 0;
     int result = sqlite3_step(statement);
 
     if (result == SQLITE_ROW)
@@ -117,6 +127,8 @@ int database_integer(sqlite3 *database, const char *sql, int64_t none, int64_t *
 static int open_connection(const char *path, int flags, sqlite3 **ret, struct diag *diag)
 {
     owned(database_close) sqlite3 *database = NULL;
+
+    errno = 0;
     int result =
         sqlite3_open_v2(path, &database, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 

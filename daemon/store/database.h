@@ -33,7 +33,8 @@ int database_step(sqlite3 *database, sqlite3_stmt *statement, struct diag *diag)
 /* 1 when there is a row, 0 at the end. */
 int database_next(sqlite3 *database, sqlite3_stmt *statement, struct diag *diag);
 
-/* The errno and the sentence of a failed call. */
+/* The errno and the sentence of a call that just failed, with errno as it was left; set it to 0
+ * before the call. */
 int database_fail(sqlite3 *database, int result, struct diag *diag);
 
 /* Text and bytes that stay valid until the statement is reset; NULL text binds NULL. */

@@ -5,22 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/memory.h"
 
+static struct flock whole_file(void)
+{
+    return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+}
+
 static int fail_busy(const char *dir, int fd, struct diag *diag)
 {
-    char text[32] = "";
-    ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
-    long pid = length > 0 ? strtol(text, NULL, 10) : 0;
+    struct flock holder = whole_file();
 
-    if (pid > 0)
+    if (fcntl(fd, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK && holder.l_pid > 0)
         return diag_fail(diag, -EBUSY,
                          "%s is in use by process %ld: stop it, or choose another directory", dir,
-                         pid);
+                         (long)holder.l_pid);
     return diag_fail(diag, -EBUSY,
                      "%s is in use by another process: stop it, or choose another directory", dir);
 }
@@ -30,7 +32,7 @@ static int write_pid(const char *path, int fd, struct diag *diag)
     char text[32];
     int length = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 
-    /* A full disk must not stop a restart, and the pid only serves a sentence. */
+    /* For people. A full disk must not stop a restart. */
     if ((ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)length, 0) != length) &&
         errno != ENOSPC && errno != EDQUOT)
         return diag_fail(diag, -errno, "%s cannot be written: %s", path, strerror(errno));
@@ -45,8 +47,11 @@ int lock_take(const char *dir, int *ret_fd, struct diag *diag)
     if (fd < 0)
         return diag_fail(diag, -errno, "%s cannot be opened for writing: %s", path,
                          strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK
+    /* A lock of the process, which flock() is not: a child that was just forked for a snapshot when
+     * we are killed would hold that one on, and stop our successor. */
+    struct flock lock = whole_file();
+    if (fcntl(fd, F_SETLK, &lock) < 0)
+        return errno == EACCES || errno == EAGAIN
                    ? fail_busy(dir, fd, diag)
                    : diag_fail(diag, -errno, "%s cannot be locked: %s", path, strerror(errno));
     int r = write_pid(path, fd, diag);

@@ -4,8 +4,8 @@
 
 #include "base/diag.h"
 
-/* Take DIR/lock and write our pid into it; the lock is held until the descriptor is closed, by
- * whatever end of the process.
+/* Take DIR/lock and write our pid into it. The lock is held until the process closes the file, by
+ * whatever end; so nothing else in this process may open it.
  * -EBUSY  another process holds it; the sentence names its pid */
 int lock_take(const char *dir, int *ret_fd, struct diag *diag);
 

@@ -295,6 +295,7 @@ static int checkpoint(struct writer *writer, struct diag *diag)
 {
     if (writer->log_pages < CHECKPOINT_PAGES)
         return 0;
+    errno = 0;
     int result =
         sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     writer->log_pages = 0; /* and counted anew at the next commit */

@@ -26,6 +26,7 @@ struct fault_file {
     sqlite3_file *real;
     struct list link; /* in `files`, when it is a database or its log */
     bool tracked;
+    const char *name; /* SQLite's */
     sqlite3_int64 synced_size;
     struct sector *sectors;
     size_t count, capacity;
@@ -48,6 +49,8 @@ static struct fault_file *of(sqlite3_file *file)
 
 static void remember(struct fault_file *file, sqlite3_int64 offset, sqlite3_int64 length)
 {
+    if (!file->tracked || fault.plan.kind != FAULT_POWER_LOSS)
+        return;
     for (sqlite3_int64 at = offset - offset % SECTOR; at < offset + length; at += SECTOR) {
         size_t i = 0;
         while (i < file->count && file->sectors[i].offset != at)
@@ -122,10 +125,14 @@ static int fault_write(sqlite3_file *base, const void *bytes, int length, sqlite
     int result;
 
     pthread_mutex_lock(&fault.mutex);
-    if (file->tracked)
-        remember(file, offset, length);
-    switch (strike(1U << FAULT_FULL | 1U << FAULT_WRITE | 1U << FAULT_POWER_LOSS)) {
+    remember(file, offset, length);
+    switch (
+        strike(1U << FAULT_FULL | 1U << FAULT_QUOTA | 1U << FAULT_WRITE | 1U << FAULT_POWER_LOSS)) {
     case FAULT_FULL: result = SQLITE_FULL; break;
+    case FAULT_QUOTA:
+        errno = EDQUOT;
+        result = SQLITE_IOERR_WRITE;
+        break;
     case FAULT_WRITE:
         file->real->pMethods->xWrite(file->real, bytes, length / 2, offset);
         errno = EIO;
@@ -161,7 +168,7 @@ static int fault_truncate(sqlite3_file *base, sqlite3_int64 size)
     int result;
 
     pthread_mutex_lock(&fault.mutex);
-    if (file->tracked && size < file->synced_size)
+    if (size < file->synced_size)
         remember(file, size, file->synced_size - size);
     switch (strike(1U << FAULT_FULL | 1U << FAULT_TRUNCATE)) {
     case FAULT_FULL: result = SQLITE_FULL; break;
@@ -259,6 +266,17 @@ static const sqlite3_io_methods methods = {
     .xShmUnmap = pass_shm_unmap,
 };
 
+/* Databases and their logs, through the connection that was first: the other one only reads. */
+static bool wants_tracking(const char *name, int flags)
+{
+    if (!(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
+        return false;
+    for (struct list *link = fault.files.next; link != &fault.files; link = link->next)
+        if (!strcmp(CONTAINER_OF(link, struct fault_file, link)->name, name))
+            return false;
+    return true;
+}
+
 static int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags,
                       int *ret_flags)
 {
@@ -271,10 +289,10 @@ static int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, in
     if (result != SQLITE_OK)
         return result;
     base->pMethods = &methods;
-    file->tracked = (flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)) != 0 &&
-                    (flags & SQLITE_OPEN_READWRITE) != 0;
     pthread_mutex_lock(&fault.mutex);
+    file->tracked = wants_tracking(name, flags);
     if (file->tracked) {
+        file->name = name;
         forget(file);
         list_push_tail(&fault.files, &file->link);
     }

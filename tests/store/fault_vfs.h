@@ -10,10 +10,11 @@
 
 enum fault_kind {
     FAULT_NONE,
-    FAULT_FULL,       /* a write or a truncation finds no room; nothing is written */
-    FAULT_WRITE,      /* a write fails half-way: EIO, and the first half is there */
-    FAULT_SYNC,       /* a sync fails, and what it was to sync is lost at a power loss */
-    FAULT_TRUNCATE,   /* EIO */
+    FAULT_FULL,     /* a write or a truncation finds no room; nothing is written */
+    FAULT_QUOTA,    /* a write meets a quota: EDQUOT, which SQLite takes for an error of the disk */
+    FAULT_WRITE,    /* a write fails half-way: EIO, and the first half is there */
+    FAULT_SYNC,     /* a sync fails, and what it was to sync is lost at a power loss */
+    FAULT_TRUNCATE, /* EIO */
     FAULT_POWER_LOSS, /* at a write or sync: what was not synced is lost in part, the process ends
                        */
 };

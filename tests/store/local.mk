@@ -4,7 +4,9 @@ tests_store_tests = \
   tests/store/test_row \
   tests/store/test_damage \
   tests/store/test_snapshot \
-  tests/store/test_history
+  tests/store/test_history \
+  tests/store/test_fault \
+  tests/store/test_crash
 check_PROGRAMS += $(tests_store_tests)
 TESTS += $(tests_store_tests)
 tests_store_helpers = tests/store/synthetic.c tests/store/synthetic.h
@@ -35,3 +37,13 @@ tests_store_test_history_SOURCES = tests/store/test_history.c $(tests_store_help
 tests_store_test_history_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_store_test_history_CFLAGS = $(TEST_CFLAGS)
 tests_store_test_history_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_fault_SOURCES = tests/store/test_fault.c $(tests_store_helpers) $(tests_store_faults)
+tests_store_test_fault_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_fault_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_fault_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_crash_SOURCES = tests/store/test_crash.c $(tests_store_helpers) $(tests_store_faults)
+tests_store_test_crash_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_crash_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_crash_LDADD = $(TEST_STORE_LIBS)
