@@ -115,11 +115,11 @@ static enum frame_state step_over(struct frame_walk *walk, struct frame *ret)
 
 enum frame_state frame_next(struct frame_walk *walk, struct frame *ret)
 {
-    const uint8_t *head = walk->bytes + walk->offset;
     size_t length;
 
     if (walk->offset == walk->length)
         return FRAME_END;
+    const uint8_t *head = walk->bytes + walk->offset;
     if (!head_is_whole(walk, walk->offset, &length))
         return step_over(walk, ret);
     *ret = (struct frame){

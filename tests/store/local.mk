@@ -6,11 +6,13 @@ tests_store_tests = \
   tests/store/test_snapshot \
   tests/store/test_history \
   tests/store/test_fault \
-  tests/store/test_crash
+  tests/store/test_crash \
+  tests/store/test_version
 check_PROGRAMS += $(tests_store_tests)
 TESTS += $(tests_store_tests)
 tests_store_helpers = tests/store/synthetic.c tests/store/synthetic.h
 tests_store_faults = tests/store/fault_vfs.c tests/store/fault_vfs.h
+tests_store_versions = tests/store/version.c tests/store/version.h
 TEST_STORE_LIBS = $(STORE_LIBS) $(CHECK_LIBS)
 
 tests_store_test_store_SOURCES = tests/store/test_store.c $(tests_store_helpers)
@@ -47,3 +49,10 @@ tests_store_test_crash_SOURCES = tests/store/test_crash.c $(tests_store_helpers)
 tests_store_test_crash_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_store_test_crash_CFLAGS = $(TEST_CFLAGS)
 tests_store_test_crash_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_version_SOURCES = tests/store/test_version.c $(tests_store_helpers) $(tests_store_versions)
+tests_store_test_version_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_version_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_version_LDADD = $(TEST_STORE_LIBS)
+
+EXTRA_DIST += tests/store/v1/state.sql tests/store/v1/snapshot.hex tests/store/v1/expected.txt

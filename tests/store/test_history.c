@@ -352,6 +352,7 @@ START_TEST(history_outlives_the_process)
 
     write_story();
     sequence++, write_record(record_ended(sequence, 7, 1000, "gpt"));
+    durable();
     store_close(store);
     store = open_loaded(dir, &shadow);
     ck_assert_str_eq(jobs(false, 1000, 10, 1), "7 gpt\n");
