@@ -21,6 +21,7 @@
 
 #define KEEP         2
 #define CHUNK_BYTES  (256 << 10)
+#define CHILD_S      600 /* one that hangs must not stop snapshots for ever */
 #define NAME_DIGITS  20
 #define NAME_PATTERN "%s/%020" PRIu64 ".%s"
 
@@ -289,6 +290,7 @@ static void run_child(const char *path, pid_t parent, store_save_fn save, const 
         _exit(ESRCH);
     if (close_range(0, UINT_MAX, 0) < 0)
         _exit(errno);
+    alarm(CHILD_S);
     _exit(-write_snapshot(path, save, core));
 }
 

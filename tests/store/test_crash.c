@@ -81,6 +81,8 @@ static void take_snapshot(struct life *life)
     int status;
     pid_t pid;
 
+    /* The allocator of a sanitizer, unlike that of libc, must not be in use when we fork. */
+    take_some(life, life->sequence);
     if (store_snapshot_start(life->store, life->sequence, shadow_save, &life->sequence, &pid,
                              &diag) < 0)
         return; /* one still waits for the journal */
