@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -12,10 +11,6 @@
 #define JOB_AT        4
 #define HEAD_CHECK_AT 12
 #define BODY_CHECK_AT 16
-
-/* An unpacked message is larger than its packed form, an empty submessage many times. */
-#define UNPACK_BYTES_EACH  64
-#define UNPACK_BYTES_FIRST 4096
 
 static void put32(uint8_t *at, uint32_t value)
 {
@@ -129,33 +124,4 @@ enum frame_state frame_next(struct frame_walk *walk, struct frame *ret)
     };
     walk->offset += FRAME_HEAD_BYTES + length;
     return body_is_whole(head, length) ? FRAME_WHOLE : FRAME_BODY_DAMAGED;
-}
-
-static void *budget_alloc(void *allocator_data, size_t size)
-{
-    size_t *left = allocator_data;
-
-    if (size > *left)
-        return NULL;
-    *left -= size;
-    return malloc(size);
-}
-
-static void budget_free(void *allocator_data, void *pointer)
-{
-    assert(allocator_data);
-    free(pointer);
-}
-
-ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *descriptor,
-                               const struct frame *frame)
-{
-    size_t left = UNPACK_BYTES_FIRST + frame->length * UNPACK_BYTES_EACH;
-    ProtobufCAllocator budget = {
-        .alloc = budget_alloc,
-        .free = budget_free,
-        .allocator_data = &left,
-    };
-
-    return protobuf_c_message_unpack(descriptor, &budget, frame->length, frame->body);
 }

@@ -48,9 +48,4 @@ enum frame_state frame_next(struct frame_walk *walk, struct frame *ret);
 /* For readers of a stream: the length of the body after this head, or -1 when it is damaged. */
 int64_t frame_head_length(const uint8_t head[static FRAME_HEAD_BYTES]);
 
-/* Unpack within a budget that grows with the length, so that a few bytes cannot ask for much
- * memory. NULL when malformed. Free with free_unpacked(message, NULL). */
-ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *descriptor,
-                               const struct frame *frame);
-
 #endif

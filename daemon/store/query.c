@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "store/database.h"
-#include "store/frame.h"
 #include "store/inside.h"
 
 static int prepare(struct store *store, const char *sql, sqlite3_stmt **ret, struct diag *diag)
@@ -21,12 +20,9 @@ static int next(struct store *store, sqlite3_stmt *statement, struct diag *diag)
 static ProtobufCMessage *unpack(sqlite3_stmt *statement, int column,
                                 const ProtobufCMessageDescriptor *descriptor)
 {
-    struct frame frame = {
-        .body = sqlite3_column_blob(statement, column),
-        .length = (size_t)sqlite3_column_bytes(statement, column),
-    };
-
-    return frame_unpack(descriptor, &frame);
+    return protobuf_c_message_unpack(descriptor, NULL,
+                                     (size_t)sqlite3_column_bytes(statement, column),
+                                     sqlite3_column_blob(statement, column));
 }
 
 static int fail_malformed(const char *what, uint64_t id, struct diag *diag)

@@ -27,7 +27,7 @@ void row_put(struct buffer *records, const Wafer__Record *record)
 static int read_whole(const struct row *row, const struct frame *frame, uint64_t sequence,
                       const struct row_ops *ops, void *userdata, struct diag *diag)
 {
-    Wafer__Record *record = (Wafer__Record *)frame_unpack(&wafer__record__descriptor, frame);
+    Wafer__Record *record = wafer__record__unpack(NULL, frame->length, frame->body);
 
     if (!record)
         return frame->job ? ops->unreadable(userdata, frame->job, sequence, "it is malformed", diag)

@@ -170,8 +170,7 @@ static int read_item(FILE *file, const char *path, off_t *left, struct buffer *b
     if (r < 0)
         return r;
     *left -= FRAME_HEAD_BYTES + length;
-    struct frame frame = { .body = buffer_data(body), .length = (size_t)length };
-    *ret = (Wafer__SnapshotItem *)frame_unpack(&wafer__snapshot_item__descriptor, &frame);
+    *ret = wafer__snapshot_item__unpack(NULL, (size_t)length, buffer_data(body));
     return *ret ? 0 : fail_damaged(path, "an item is malformed", diag);
 }
 

@@ -15,9 +15,22 @@
 
 OWNED_DEFINE(store_close, struct store *);
 
+static int sync_folder(const char *dir, struct diag *diag)
+{
+    owned(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || fsync(fd) < 0)
+        return diag_fail(diag, -errno, "%s cannot be synced: %s", dir, strerror(errno));
+    return 0;
+}
+
 static int make_folder(const char *dir, struct diag *diag)
 {
-    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+    owned(free) char *parent = text_format("%s/..", dir);
+
+    if (mkdir(dir, 0700) == 0)
+        return sync_folder(parent, diag);
+    if (errno != EEXIST)
         return diag_fail(diag, -errno, "state directory %s cannot be created: %s", dir,
                          strerror(errno));
     return 0;
@@ -31,15 +44,6 @@ static int make_file(const char *path, struct diag *diag)
     if (fd < 0)
         return diag_fail(diag, -errno, "%s cannot be opened for writing: %s", path,
                          strerror(errno));
-    return 0;
-}
-
-static int sync_folder(const char *dir, struct diag *diag)
-{
-    owned(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0 || fsync(fd) < 0)
-        return diag_fail(diag, -errno, "%s cannot be synced: %s", dir, strerror(errno));
     return 0;
 }
 

@@ -8,7 +8,11 @@
  *
  * Threads    all calls come from one thread, but for the writer inside
  * Errors     0 or a negative errno with a sentence in `diag`
- * Ownership  a queued batch belongs to the store until store_take() hands it back
+ * Ownership  a queued batch belongs to the store until store_take() hands it back; one that was not
+ *            handed back is the caller's again after store_close()
+ *
+ * In the directory: state.db and its log, lock (the pid of who has it), reserve (room for a full
+ * disk), snapshots/. Nothing else in the process may open lock: closing it would give it up.
  */
 #ifndef WAFERD_STORE_STORE_H
 #define WAFERD_STORE_STORE_H
@@ -30,7 +34,7 @@ struct store;
  * -EBADMSG   the database is corrupt, or of a newer version
  * -EACCES, -EROFS, -ENOSPC ... the directory cannot be used */
 int store_open(const char *dir, struct store **ret, struct diag *diag);
-/* Waits for what is queued. Always NULL. */
+/* Waits for what is queued, but not for room on a full disk. Always NULL. */
 struct store *store_close(struct store *store);
 
 /* ---- start-up ---- */
@@ -77,6 +81,7 @@ enum store_state {
 
 /* Batches that have become durable, in order, chained by `next`; NULL when there is none. */
 struct store_batch *store_take(struct store *store);
+/* Why, in `diag`, when it is not good. */
 enum store_state store_state(struct store *store, struct diag *diag);
 
 /* ---- snapshots ---- */
@@ -84,10 +89,12 @@ enum store_state store_state(struct store *store, struct diag *diag);
 typedef int (*store_emit_fn)(void *userdata, const Wafer__SnapshotItem *item);
 typedef int (*store_save_fn)(const void *core, store_emit_fn emit, void *userdata);
 
-/* Fork a child that writes the state as of `sequence`. One at a time: -EBUSY. */
+/* Fork a child that writes the state as of `sequence`, which need not be durable yet: the snapshot
+ * counts once it is. One at a time: -EBUSY. `save` runs in the child, which has no open file. */
 int store_snapshot_start(struct store *store, uint64_t sequence, store_save_fn save,
                          const void *core, pid_t *ret_pid, struct diag *diag);
-/* The child has ended with `status` of waitpid(). Older snapshots but one are removed. */
+/* The child has ended with `status` of waitpid(). Older snapshots but one are removed. A failure
+ * costs nothing but the snapshot. */
 int store_snapshot_end(struct store *store, int status, struct diag *diag);
 uint64_t store_snapshot_sequence(const struct store *store); /* of the newest good one */
 
@@ -104,7 +111,8 @@ static inline void store_job_donep(struct store_job *job)
     store_job_done(job);
 }
 
-/* -ENOENT  never ended here */
+/* As it was at its end, but for view->checkpoint, which is what has become of its checkpoints.
+ * -ENOENT  never ended here */
 int store_history_job(struct store *store, uint64_t id, struct store_job *ret, struct diag *diag);
 
 /* Newest ended job of that name and user. */

@@ -19,7 +19,7 @@
 
 #define CHECKPOINT_PAGES 8192 /* of the write-ahead log, before it is copied into the database */
 #define RETRY_MS         100  /* on a full disk, while something waits */
-#define ROOM_MS          1000 /* on a full disk, while nothing waits */
+#define ROOM_MS          250  /* on a full disk, while nothing waits */
 
 enum statement { BEGIN, ADD_ROW, COMMIT, ROLLBACK, STATEMENTS };
 
@@ -162,13 +162,20 @@ static void enter_state(struct writer *writer, enum store_state state, const str
 
 /* ---- the thread ---- */
 
+static void monotonic_in(long ms, struct timespec *ret)
+{
+    clock_gettime(CLOCK_MONOTONIC, ret);
+    ret->tv_nsec += ms * 1000000L;
+    ret->tv_sec += ret->tv_nsec / 1000000000L;
+    ret->tv_nsec %= 1000000000L;
+}
+
 /* Wait until there is something to write; false when there is nothing left to do for ever. */
 static bool wait_for_work(struct writer *writer)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ROOM_MS / 1000;
+    monotonic_in(ROOM_MS, &until);
     pthread_mutex_lock(&writer->mutex);
     int r = 0;
     while (!writer->queued.head && !writer->pending.head && !writer->stopping && r == 0) {
@@ -188,12 +195,7 @@ static bool pause_for_room(struct writer *writer)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += RETRY_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
+    monotonic_in(RETRY_MS, &until);
     pthread_mutex_lock(&writer->mutex);
     int r = 0;
     while (!writer->stopping && r == 0)
@@ -416,7 +418,8 @@ enum store_state writer_state(struct writer *writer, struct diag *diag)
 {
     pthread_mutex_lock(&writer->mutex);
     enum store_state state = writer->state;
-    *diag = writer->why;
+    if (diag)
+        *diag = writer->why;
     pthread_mutex_unlock(&writer->mutex);
     return state;
 }

@@ -91,9 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     }
     buffer_done(&row);
 
-    struct frame item = { .body = bytes + 1, .length = length - 1 };
-    ProtobufCMessage *message = frame_unpack(&wafer__snapshot_item__descriptor, &item);
-    if (message)
-        protobuf_c_message_free_unpacked(message, NULL);
+    Wafer__SnapshotItem *item = wafer__snapshot_item__unpack(NULL, length - 1, bytes + 1);
+    if (item)
+        wafer__snapshot_item__free_unpacked(item, NULL);
     return 0;
 }

@@ -151,7 +151,7 @@ static int fault_sync(sqlite3_file *base, int flags)
 
     pthread_mutex_lock(&fault.mutex);
     if (strike(1U << FAULT_SYNC | 1U << FAULT_POWER_LOSS) == FAULT_SYNC) {
-        errno = EIO;
+        errno = fault.plan.error ? fault.plan.error : EIO;
         result = SQLITE_IOERR_FSYNC;
     } else {
         result = file->real->pMethods->xSync(file->real, flags);

@@ -24,6 +24,7 @@ struct fault_plan {
     uint64_t at;    /* the n-th operation that this kind can hit, from 1 */
     uint64_t count; /* so many fail, from then on */
     uint64_t seed;  /* FAULT_POWER_LOSS: which sectors are lost */
+    int error;      /* FAULT_SYNC: what errno says; 0 is EIO */
 };
 
 void fault_vfs_install(void);

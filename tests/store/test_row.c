@@ -184,21 +184,6 @@ START_TEST(losing_the_submission_of_an_array_is_laid_to_no_single_job)
 }
 END_TEST
 
-START_TEST(few_bytes_cannot_ask_for_much_memory)
-{
-    /* A checkpoint (field 12) of nothing but empty shards (field 9), each two bytes long. */
-    size_t shards = 1 << 20, length = 2 * shards;
-    owned(free) uint8_t *body = memory_new(length + 8);
-    uint8_t head[] = { 12 << 3 | 2, 0x80, 0x80, 0x80, 0x01 };
-
-    memcpy(body, head, sizeof(head));
-    for (size_t i = 0; i < shards; i++)
-        body[sizeof(head) + 2 * i] = 9 << 3 | 2;
-    struct frame frame = { .body = body, .length = sizeof(head) + length };
-    ck_assert_ptr_null(frame_unpack(&wafer__record__descriptor, &frame));
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("row");
@@ -211,7 +196,6 @@ int main(void)
     tcase_add_test(tcase, a_zeroed_stretch_is_refused_because_nobody_knows_whose_it_was);
     tcase_add_test(tcase, a_record_in_the_wrong_place_is_refused);
     tcase_add_test(tcase, losing_the_submission_of_an_array_is_laid_to_no_single_job);
-    tcase_add_test(tcase, few_bytes_cannot_ask_for_much_memory);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }

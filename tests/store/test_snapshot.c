@@ -269,17 +269,22 @@ static int save_for_ever(const void *core, store_emit_fn emit, void *userdata)
         pause();
 }
 
-START_TEST(a_child_that_hangs_holds_neither_lock_nor_name)
+START_TEST(a_child_that_hangs_holds_nothing_of_ours)
 {
     owned(shadow_done) struct shadow shadow = { .count = 0 };
     struct diag diag = { "" };
     uint64_t of = 1;
     pid_t pid, other;
-    int status;
+    int status, ends[2];
+    char byte;
 
     write_records(1);
     take_until(store, 1);
+    ck_assert_int_eq(pipe(ends), 0); /* as it were the socket of a client */
     ck_assert_int_eq(store_snapshot_start(store, of, save_for_ever, &of, &pid, &diag), 0);
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
     ck_assert_int_eq(store_snapshot_start(store, of, shadow_save, &of, &other, &diag), -EBUSY);
     while (!exists(1, "tmp")) /* then it has closed what it inherited */
         usleep(1000);
@@ -339,7 +344,7 @@ int main(void)
     tcase_add_test(tcase, a_renamed_snapshot_is_bad);
     tcase_add_loop_test(tcase, a_journal_that_ends_before_its_snapshot_is_refused, 0, 2);
     tcase_add_test(tcase, a_snapshot_gets_its_name_when_the_journal_holds_its_record);
-    tcase_add_test(tcase, a_child_that_hangs_holds_neither_lock_nor_name);
+    tcase_add_test(tcase, a_child_that_hangs_holds_nothing_of_ours);
     tcase_add_test(tcase, a_child_that_fails_says_why);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
