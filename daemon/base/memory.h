@@ -13,7 +13,7 @@ void *memory_copy(const void *bytes, size_t length);
 char *text_copy(const char *text); /* NULL gives NULL */
 char *text_copy_length(const char *text, size_t length);
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-char *text_vformat(const char *format, va_list arguments);
+char *text_vformat(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 #define NEW(type) ((type *)memory_new(sizeof(type)))
 
