@@ -442,11 +442,6 @@ static int files_remove(int directory, const struct vault_place *place, struct d
     return 0;
 }
 
-static int directory_remove(int parent, const char *name)
-{
-    return unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
-}
-
 int vault_delete(struct vault *vault, const struct vault_place *place, struct diag *diag)
 {
     owned(opened_done) struct opened opened = OPENED_NONE;

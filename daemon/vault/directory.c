@@ -53,6 +53,11 @@ int directory_sync(int directory)
     return fsync(directory) < 0 ? -errno : 0;
 }
 
+int directory_remove(int parent, const char *name)
+{
+    return unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+}
+
 int directory_list(int directory, DIR **ret)
 {
     owned(fd_close) int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -22,6 +22,8 @@ int directory_open(int parent, const char *name, int *ret_fd);
 /* Make it if need be; a new one is durable in its parent. */
 int directory_make(int parent, const char *name, int *ret_fd);
 int directory_sync(int directory);
+/* -ENOTEMPTY; what is not there is removed */
+int directory_remove(int parent, const char *name);
 /* Read entries from the start, with a descriptor of its own. */
 int directory_list(int directory, DIR **ret);
 

@@ -101,20 +101,39 @@ static int segment_open(const struct segments *segments, uint64_t first, int fla
     return r;
 }
 
+static void job_format(char name[static NAME_SIZE], uint64_t job)
+{
+    snprintf(name, NAME_SIZE, "%" PRIu64, job);
+}
+
+static void attempt_format(char name[static NAME_SIZE], uint32_t attempt)
+{
+    snprintf(name, NAME_SIZE, "%" PRIu32, attempt);
+}
+
+static int directories_open(struct vault *vault, struct segments *segments, bool make)
+{
+    int (*next)(int, const char *, int *) = make ? directory_make : directory_open;
+    owned(fd_close) int job = -1;
+    char name[NAME_SIZE];
+
+    job_format(name, segments->job);
+    int r = next(vault->logs, name, &job);
+    attempt_format(name, segments->attempt);
+    return r < 0 ? r : next(job, name, &segments->directory);
+}
+
 /* `make`: the attempt's directory too. */
 static int segments_open(struct vault *vault, struct segments *segments, bool make,
                          struct diag *diag)
 {
-    int (*next)(int, const char *, int *) = make ? directory_make : directory_open;
-    owned(fd_close) int job = -1, last = -1;
-    char name[NAME_SIZE];
+    owned(fd_close) int last = -1;
     uint64_t bytes;
+    int r = directories_open(vault, segments, make);
 
-    snprintf(name, sizeof(name), "%" PRIu64, segments->job);
-    int r = next(vault->logs, name, &job);
-    snprintf(name, sizeof(name), "%" PRIu32, segments->attempt);
-    if (r == 0)
-        r = next(job, name, &segments->directory);
+    /* Deleting the last log of a job removes its directory, perhaps just under us. */
+    for (int tries = 0; make && r == -ENOENT && tries < 10; tries++)
+        r = directories_open(vault, segments, make);
     if (r == -ENOENT)
         return fail(diag, r, segments, "there is none");
     if (r == 0)
@@ -305,4 +324,47 @@ int vault_log_append(struct vault *vault, uint64_t job, uint32_t attempt, uint64
     }
     r = segments_append(&segments, rest, length);
     return r < 0 ? fail(diag, r, &segments, "%s", vault_reason(r)) : 0;
+}
+
+/* --- deletion --- */
+
+static int segments_remove(struct vault *vault, const struct segments *segments)
+{
+    owned(fd_close) int job = -1;
+    char name[NAME_SIZE];
+    int r = 0;
+
+    for (size_t i = segments->count; r == 0 && i > 0; i--) {
+        segment_format(name, segments->firsts[i - 1]);
+        r = file_remove(segments->directory, name);
+    }
+    if (r < 0)
+        return r;
+    job_format(name, segments->job);
+    r = directory_open(vault->logs, name, &job);
+    if (r < 0)
+        return r;
+    attempt_format(name, segments->attempt);
+    r = directory_remove(job, name);
+    if (r == 0)
+        r = directory_sync(job);
+    if (r < 0)
+        return r;
+    job_format(name, segments->job);
+    r = directory_remove(vault->logs, name);
+    return r == -ENOTEMPTY ? 0 : r;
+}
+
+int vault_log_delete(struct vault *vault, uint64_t job, uint32_t attempt, struct diag *diag)
+{
+    owned(segments_done) struct segments segments = SEGMENTS_OF(job, attempt);
+
+    int r = directories_open(vault, &segments, false);
+    if (r == 0)
+        r = segments_list(&segments);
+    if (r == 0)
+        r = segments_remove(vault, &segments);
+    return r < 0 && r != -ENOENT
+               ? fail(diag, r, &segments, "cannot be removed: %s", vault_reason(r))
+               : 0;
 }

@@ -94,5 +94,7 @@ int vault_log_read(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t
 /* The offset where the last `lines` lines begin. */
 int vault_log_tail(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t lines,
                    uint64_t *ret_offset, struct diag *diag);
+/* The newest lines first; what is not there is deleted. */
+int vault_log_delete(struct vault *vault, uint64_t job, uint32_t attempt, struct diag *diag);
 
 #endif

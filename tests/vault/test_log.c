@@ -216,6 +216,25 @@ START_TEST(an_append_that_found_no_room_can_be_repeated)
 }
 END_TEST
 
+START_TEST(a_deleted_log_is_gone_and_its_attempt_may_begin_again)
+{
+    owned(free) char *job = text_format("%s/vault/logs/%d", scratch, JOB);
+    uint64_t bytes;
+
+    append_lines(2500, 1000);
+    ck_assert_int_eq(vault_log_append(vault, JOB, 1, 0, "other\n", 6, &diag), 0);
+    ck_assert_int_eq(vault_log_delete(vault, JOB, ATTEMPT, &diag), 0);
+    ck_assert_int_eq(vault_log_delete(vault, JOB, ATTEMPT, &diag), 0);
+    ck_assert_int_eq(vault_log_length(vault, JOB, ATTEMPT, &bytes, &diag), -ENOENT);
+    ck_assert_int_eq(vault_log_length(vault, JOB, 1, &bytes, &diag), 0);
+    ck_assert_int_eq(append(0, "again\n"), 0);
+    expect_from(0, 100, "again\n");
+    ck_assert_int_eq(vault_log_delete(vault, JOB, ATTEMPT, &diag), 0);
+    ck_assert_int_eq(vault_log_delete(vault, JOB, 1, &diag), 0);
+    ck_assert_int_eq(access(job, F_OK), -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("log");
@@ -232,6 +251,7 @@ int main(void)
     tcase_add_test(tcase, a_segment_that_is_gone_or_cut_is_noticed);
     tcase_add_test(tcase, a_link_in_place_of_a_segment_or_directory_is_not_followed);
     tcase_add_test(tcase, an_append_that_found_no_room_can_be_repeated);
+    tcase_add_test(tcase, a_deleted_log_is_gone_and_its_attempt_may_begin_again);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }
