@@ -51,12 +51,24 @@ void bind_place(const struct bind_places *places, const char *field, unsigned *r
 int bind_yaml(const ProtobufCMessageDescriptor *type, const char *text, size_t length, size_t limit,
               ProtobufCMessage **ret, struct bind_places **ret_places, struct bind_errors *errors);
 
+/* As bind_yaml(), with each "a.b.c=value" of `sets` (NULL ends them) as if the file had it: a key
+ * that the file left out counts as there. */
+int bind_yaml_with(const ProtobufCMessageDescriptor *type, const char *text, size_t length,
+                   size_t limit, const char *const *sets, ProtobufCMessage **ret,
+                   struct bind_places **ret_places, struct bind_errors *errors);
+
 /* Set "a.b.c=value" in a message: as if the file had it. Lists: "after=[...]" in YAML flow style.
  */
 int bind_set(ProtobufCMessage *message, const char *assignment, struct bind_errors *errors);
 
-/* Every key present, absent = null; int64 as integers; 32-byte `bytes` as hex. The caller owns it.
- */
+/* What a message must satisfy that came packed, not as text: the limits and rules that reading a
+ * file applies. `places` may be NULL. -EINVAL with errors */
+int bind_check(const ProtobufCMessage *message, const struct bind_places *places,
+               struct bind_errors *errors);
+
+/* Every key present, absent = null; integers and decimals as numbers, exact in the text (a uint64
+ * beyond int64 is a string); enums as their names, `bytes` as hex, bad UTF-8 as U+FFFD; control
+ * characters always escaped. The caller owns it. */
 json_t *bind_json(const ProtobufCMessage *message);
 char *bind_json_text(const ProtobufCMessage *message, bool pretty); /* the caller frees */
 

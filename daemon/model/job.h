@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api.pb-c.h"
 #include "job.pb-c.h"
 #include "model/bind.h"
 #include "record.pb-c.h"

@@ -10,7 +10,9 @@
 #define LIMIT_DEPTH             16
 #define LIMIT_LIST_LENGTH       10000 /* elements of one sequence or mapping in a file */
 #define LIMIT_BIND_ERRORS       20    /* reported in one run */
+#define LIMIT_KEY_BYTES         128   /* of one label or variable; a key of YAML has at most 1024 */
 #define LIMIT_NAME_BYTES        63
+#define LIMIT_INPUT_WORKERS     1024
 #define LIMIT_ARRAY_ELEMENTS    100000
 #define LIMIT_SYSTEMS           2048 /* of one host, and of one job */
 
@@ -22,7 +24,8 @@
 #define LIMIT_CONNECTIONS_PER_UID 16
 #define LIMIT_CONNECTIONS         1024
 #define LIMIT_FIRST_FRAME_MS      5000
-#define LIMIT_OUTPUT_BYTES        (4 << 20) /* queued for one reader; beyond it a stream loses messages \
-                                             */
+#define LIMIT_OUTPUT_BYTES                                                                         \
+    (4 << 20) /* queued for one reader; beyond it a stream loses messages                          \
+               */
 
 #endif

@@ -1,0 +1,356 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "model/job.h"
+#include "model/job_name.h"
+#include "model/limits.h"
+
+#define PARAMETERS_MAX UINT64_C(1000000000000000)
+
+struct checking {
+    const struct bind_places *places;
+    struct bind_errors *errors;
+};
+
+__attribute__((format(printf, 3, 4))) static void refuse(const struct checking *checking,
+                                                         const char *field, const char *format, ...)
+{
+    unsigned line, column;
+    va_list arguments;
+
+    va_start(arguments, format);
+    owned(free) char *text = text_vformat(format, arguments);
+    va_end(arguments);
+    bind_place(checking->places, field, &line, &column);
+    bind_errors_add(checking->errors, line, column, field, "%s", text);
+}
+
+/* A count of something that is there at least once. */
+static void check_positive(const struct checking *checking, const char *field, bool is_set,
+                           uint64_t value)
+{
+    if (is_set && value == 0)
+        refuse(checking, field, "0: at least 1");
+}
+
+static void check_count(const struct checking *checking, const char *field,
+                        const Wafer__Count *count)
+{
+    check_positive(checking, field, count != NULL, count ? count->value : 0);
+}
+
+static void check_name(const struct checking *checking, const char *field, const char *name)
+{
+    if (!name || job_name_is_valid(name))
+        return;
+    size_t length = strlen(name), good = strspn(name, NAME_CHARACTERS);
+    if (length == 0)
+        refuse(checking, field, "is empty (1 to 63 of A-Z a-z 0-9 . _ -)");
+    else if (good == length && length > LIMIT_NAME_BYTES)
+        refuse(checking, field, "%zu characters: at most 63 of A-Z a-z 0-9 . _ -", length);
+    else
+        refuse(checking, field,
+               "\"%.80s\" is not a name (1 to 63 of A-Z a-z 0-9 . _ -, one a letter or digit)%s",
+               name, strcmp(field, "name") == 0 ? "; free text goes to title" : "");
+}
+
+/* ---- what this version does not act on ---- */
+
+static void check_supported(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    const struct {
+        const char *field;
+        bool is_set;
+    } later[] = {
+        { "begin", spec->begin },
+        { "deadline", spec->deadline },
+        { "after", spec->n_after },
+        { "program", spec->program },
+        { "checkpoint.dir", spec->checkpoint && spec->checkpoint->dir },
+        { "divergence", spec->divergence },
+        { "fallback", spec->fallback },
+        { "retention", spec->retention },
+        { "cost", spec->cost },
+        { "notify", spec->n_notify },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(later); i++)
+        if (later[i].is_set)
+            refuse(checking, later[i].field, "not supported in this version (leave it out)");
+}
+
+/* ---- its parts ---- */
+
+static void check_head(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    if (strcmp(spec->apiversion, "wafer/v1"))
+        refuse(checking, "apiVersion", "\"%.80s\" is not read by this version (wafer/v1)",
+               spec->apiversion);
+    if (strcmp(spec->kind, "Job"))
+        refuse(checking, "kind", "\"%.80s\" is not Job", spec->kind);
+    check_name(checking, "name", spec->name);
+    check_name(checking, "project", spec->project);
+    check_name(checking, "queue", spec->queue);
+    for (size_t i = 0; i < spec->n_labels; i++) {
+        const char *key = spec->labels[i]->key;
+        size_t length = strlen(key);
+
+        if (length == 0 || length > LIMIT_NAME_BYTES || strspn(key, NAME_CHARACTERS "/") < length)
+            refuse(checking, "labels",
+                   "\"%.80s\" is not the name of a label (1 to 63 of A-Z a-z 0-9 . _ - /)", key);
+    }
+}
+
+static void check_systems(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    const Wafer__SystemsSpec *systems = spec->systems;
+    uint32_t first, last, parallel;
+
+    if (systems) {
+        if (systems->count < 1 || systems->count > LIMIT_SYSTEMS)
+            refuse(checking, "systems.count", "%" PRIu32 " systems: from 1 to %d", systems->count,
+                   LIMIT_SYSTEMS);
+        if (systems->has_min && (systems->min < 1 || systems->min > systems->count))
+            refuse(checking, "systems.min", "%" PRIu32 ": from 1 to the count, %" PRIu32,
+                   systems->min, systems->count);
+    }
+    if (spec->array && job_array_parse(spec->array, &first, &last, &parallel) < 0)
+        refuse(checking, "array", "\"%.80s\" is not an array (0-31 or 0-31%%4; at most %d)",
+               spec->array, LIMIT_ARRAY_ELEMENTS);
+}
+
+static void check_model(const struct checking *checking, const Wafer__ModelSpec *model)
+{
+    check_positive(checking, "workload.model.layers", model->has_layers, model->layers);
+    check_positive(checking, "workload.model.hidden", model->has_hidden, model->hidden);
+    check_positive(checking, "workload.model.heads", model->has_heads, model->heads);
+    check_positive(checking, "workload.model.vocab", model->has_vocab, model->vocab);
+    check_positive(checking, "workload.model.seq", model->has_seq, model->seq);
+    check_count(checking, "workload.model.params", model->params);
+    if (!model->params && !(model->has_layers && model->has_hidden))
+        refuse(checking, "workload.model", "wants layers and hidden, or params");
+    else if (job_parameters(model) > PARAMETERS_MAX)
+        refuse(checking, "workload.model", "more than 1e15 parameters");
+    if (model->has_heads && model->has_hidden && model->heads && model->hidden % model->heads)
+        refuse(checking, "workload.model.heads",
+               "%" PRIu32 " heads do not divide the hidden size, %" PRIu32, model->heads,
+               model->hidden);
+}
+
+static void check_length(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    const Wafer__Workload *workload = spec->workload;
+    struct job_terms terms;
+
+    check_count(checking, "workload.steps", workload->steps);
+    check_count(checking, "workload.tokens", workload->tokens);
+    if (!workload->steps == !workload->tokens) {
+        refuse(checking, "workload",
+               workload->steps ? "has both steps and tokens: one of them"
+                               : "wants steps or tokens");
+        return;
+    }
+    job_terms(spec, &terms);
+    if ((unsigned __int128)terms.batch * terms.seq * terms.max_steps > INT64_MAX)
+        refuse(checking, "workload", "more than 9e18 tokens");
+}
+
+static void check_workload(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    const Wafer__Workload *workload = spec->workload;
+    uint32_t count = spec->systems ? spec->systems->count : 1;
+
+    if (!workload) {
+        if (!spec->program)
+            refuse(checking, "workload", "missing, and it must be there (what to train)");
+        return;
+    }
+    check_model(checking, workload->model);
+    check_length(checking, spec);
+    check_name(checking, "workload.optimizer", workload->optimizer);
+    for (size_t i = 0; i < workload->n_operators; i++)
+        check_name(checking, "workload.operators", workload->operators[i]);
+    if (workload->batch == 0)
+        refuse(checking, "workload.batch", "0: at least 1 sequence a step");
+    else if (workload->batch < count)
+        refuse(checking, "workload.batch",
+               "%" PRIu32 " sequences a step do not reach %" PRIu32 " systems: at least one each",
+               workload->batch, count);
+    if (!workload->input)
+        return;
+    if (workload->input->has_workers &&
+        (workload->input->workers < 1 || workload->input->workers > LIMIT_INPUT_WORKERS))
+        refuse(checking, "workload.input.workers", "%" PRIu32 " workers: from 1 to %d",
+               workload->input->workers, LIMIT_INPUT_WORKERS);
+    if (workload->input->sequences_per_s && workload->input->sequences_per_s->micro <= 0)
+        refuse(checking, "workload.input.sequences_per_s", "more than 0");
+}
+
+static void check_data(const struct checking *checking, const Wafer__DataSpec *data)
+{
+    for (size_t i = 0; data && i < data->n_inputs; i++)
+        if (!*data->inputs[i]->id)
+            refuse(checking, "data.inputs", "an input with an empty id");
+}
+
+static bool is_evaluated(const Wafer__JobSpec *spec)
+{
+    return spec->quality && spec->quality->every;
+}
+
+static void check_quality(const struct checking *checking, const Wafer__QualitySpec *quality)
+{
+    if (!quality)
+        return;
+    if (!quality->metric)
+        refuse(checking, "quality", "wants a metric (eval_loss)");
+    else if (strcmp(quality->metric, "eval_loss"))
+        refuse(checking, "quality.metric", "\"%.80s\" is not measured (eval_loss)",
+               quality->metric);
+    if (quality->every)
+        check_count(checking, "quality.every.steps", quality->every->steps);
+    if (quality->has_direction && !quality->target)
+        refuse(checking, "quality.direction", "wants a target beside it");
+}
+
+static void check_stop_when(const struct checking *checking, const Wafer__JobSpec *spec, size_t i)
+{
+    const Wafer__StopWhen *when = spec->stop->when[i];
+    owned(free) char *field = text_format("stop.when[%zu]", i);
+    owned(free) char *metric = text_format("%s.metric", field);
+    owned(free) char *steps = text_format("%s.stalled_for.steps", field);
+    bool is_evaluation = strcmp(when->metric, "eval_loss") == 0;
+
+    if (!is_evaluation && strcmp(when->metric, "loss"))
+        refuse(checking, metric, "\"%.80s\" is not measured (loss, eval_loss)", when->metric);
+    else if (is_evaluation && !is_evaluated(spec))
+        refuse(checking, metric, "eval_loss is measured only with quality.every");
+    if (!when->below == !when->stalled_for)
+        refuse(checking, field,
+               when->below ? "has both below and stalled_for: one of them"
+                           : "wants below or stalled_for");
+    if (when->stalled_for)
+        check_count(checking, steps, when->stalled_for->steps);
+}
+
+static void check_stop(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    if (!spec->stop)
+        return;
+    check_count(checking, "stop.max_steps", spec->stop->max_steps);
+    if (spec->stop->max_cost && spec->stop->max_cost->micro == 0)
+        refuse(checking, "stop.max_cost", "more than 0");
+    for (size_t i = 0; i < spec->stop->n_when; i++)
+        check_stop_when(checking, spec, i);
+}
+
+static void check_cadence(const struct checking *checking, const Wafer__Cadence *every)
+{
+    if (!every)
+        return;
+    bool is_auto = every->has_auto_ && every->auto_;
+    if (is_auto == (every->steps || every->time))
+        refuse(checking, "checkpoint.every", "auto, a duration, or {steps, time}");
+    check_count(checking, "checkpoint.every.steps", every->steps);
+}
+
+static void check_checkpoint(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    const Wafer__CheckpointSpec *checkpoint = spec->checkpoint;
+    const Wafer__KeepSpec *keep = checkpoint ? checkpoint->keep : NULL;
+
+    check_cadence(checking, checkpoint ? checkpoint->every : NULL);
+    if (!keep)
+        return;
+    check_positive(checking, "checkpoint.keep.last", keep->has_last, keep->last);
+    check_count(checking, "checkpoint.keep.every_steps", keep->every_steps);
+    if (!keep->best)
+        return;
+    check_positive(checking, "checkpoint.keep.best.n", true, keep->best->n);
+    if (strcmp(keep->best->metric, "eval_loss"))
+        refuse(checking, "checkpoint.keep.best.metric",
+               "\"%.80s\" is not kept with a checkpoint (eval_loss)", keep->best->metric);
+    else if (!is_evaluated(spec))
+        refuse(checking, "checkpoint.keep.best.metric",
+               "eval_loss is measured only with quality.every");
+}
+
+static bool is_step(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 19;
+}
+
+static void check_resume(const struct checking *checking, const Wafer__ResumeSpec *resume)
+{
+    uint64_t job, step, epoch;
+
+    if (!resume)
+        return;
+    bool is_auto = !resume->from || strcmp(resume->from, "auto") == 0;
+    if (!is_auto && !is_step(resume->from) &&
+        checkpoint_target_parse(resume->from, &job, &step, &epoch) < 0)
+        refuse(checking, "resume.from", "\"%.80s\" is not auto, a step, or JOB@STEP", resume->from);
+    if (resume->init_from && checkpoint_target_parse(resume->init_from, &job, &step, &epoch) < 0)
+        refuse(checking, "resume.init_from", "\"%.80s\" is not JOB@STEP", resume->init_from);
+    if (resume->init_from && !is_auto)
+        refuse(checking, "resume",
+               "has both from and init_from: resume a run, or begin one from its weights");
+}
+
+static void check_retry(const struct checking *checking, const Wafer__RetrySpec *retry)
+{
+    struct job_terms terms;
+
+    if (!retry)
+        return;
+    for (size_t i = 0; i < retry->n_never; i++)
+        if (retry->never[i] == WAFER__CAUSE__NO_CAUSE)
+            refuse(checking, "retry.never", "NO_CAUSE is no cause");
+    job_terms(&(Wafer__JobSpec){ .retry = (Wafer__RetrySpec *)retry }, &terms);
+    if (terms.backoff_first_us > terms.backoff_max_us)
+        refuse(checking, "retry.backoff", "first is longer than max");
+}
+
+int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
+                   struct bind_errors *errors)
+{
+    const struct checking checking = { .places = places, .errors = errors };
+    size_t before = errors->count;
+
+    if (bind_check(&spec->base, places, errors) < 0)
+        return -EINVAL;
+    check_supported(&checking, spec);
+    check_head(&checking, spec);
+    check_systems(&checking, spec);
+    check_workload(&checking, spec);
+    check_data(&checking, spec->data);
+    check_quality(&checking, spec->quality);
+    check_stop(&checking, spec);
+    check_checkpoint(&checking, spec);
+    check_resume(&checking, spec->resume);
+    check_retry(&checking, spec->retry);
+    return errors->count > before || errors->cut ? -EINVAL : 0;
+}
+
+int job_spec_read(const char *text, size_t length, const char *const *sets, Wafer__JobSpec **ret,
+                  struct bind_errors *errors)
+{
+    ProtobufCMessage *message;
+    struct bind_places *places;
+    int r = bind_yaml_with(&wafer__job_spec__descriptor, text, length, LIMIT_JOB_FILE_BYTES, sets,
+                           &message, &places, errors);
+
+    if (r < 0)
+        return r;
+    r = job_spec_check((const Wafer__JobSpec *)message, places, errors);
+    bind_places_free(places);
+    if (r < 0)
+        protobuf_c_message_free_unpacked(message, NULL);
+    else
+        *ret = (Wafer__JobSpec *)message;
+    return r;
+}
