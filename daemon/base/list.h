@@ -47,12 +47,12 @@ static inline void list_remove(struct list *link)
     list_init(link);
 }
 
-#define list_foreach(list, link)                                                                   \
-    for (struct list *link = (list)->next; link != (list); link = link->next)
+#define list_foreach(ring, link)                                                                   \
+    for (struct list *link = (ring)->next; link != (ring); link = link->next)
 
 /* As list_foreach, but the current link may be removed. */
-#define list_foreach_safe(list, link)                                                              \
-    for (struct list *link = (list)->next, *link##_next = link->next; link != (list);              \
+#define list_foreach_safe(ring, link)                                                              \
+    for (struct list *link = (ring)->next, *link##_next = link->next; link != (ring);              \
          link = link##_next, link##_next = link->next)
 
 #endif

@@ -188,6 +188,9 @@ bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid)
 const Wafer__ClockState *core_clock(const struct core *core); /* NULL before the first */
 size_t core_live_jobs(const struct core *core);
 
+/* EFFECT_CHANGED costs a view of the job each time: the shell says whether anybody watches. */
+void core_set_watched(struct core *core, bool watched);
+
 /* Walk every object and assert the invariants I2-I4, I7-I9, I13-I15 of the design. For tests. */
 void core_check(const struct core *core);
 

@@ -36,10 +36,9 @@ struct agent_config {
     const char *host, *boot_id; /* copied */
     const struct agent_pool *pools;
     size_t pool_count;
-    uint64_t seed;        /* of compile times, phase times, noise of the loss */
+    uint64_t seed;        /* of the times of compiles and other phases */
     int64_t filler_bytes; /* of each shard, beside the training state */
-    int64_t heartbeat_us; /* cluster time between reports; the shell chooses it by the speed */
-    int64_t progress_us;  /* between progress messages of a job */
+    int64_t progress_us;  /* cluster time between progress messages of a job */
 };
 
 struct agent *agent_new(const struct agent_config *config);
@@ -79,6 +78,8 @@ void agent_effects_clear(struct agent_effects *effects);
 
 /* A link to the controller is up: the next effect is a registration. */
 void agent_on_link(struct agent *agent, int64_t now_us, struct agent_effects *effects);
+/* A heartbeat is due: send a report. How often is the shell's to say, by its real clock. */
+void agent_on_heartbeat(struct agent *agent, int64_t now_us, struct agent_effects *effects);
 void agent_on_message(struct agent *agent, int64_t now_us, const Wafer__ToAgent *message,
                       struct agent_effects *effects);
 /* No beat within the lease: every job here stops at once, unsaved; its end is kept for the next
