@@ -693,3 +693,8 @@ void agent_set_speed(struct agent *agent, double reached)
 {
     agent->speed = reached;
 }
+
+void agent_set_progress(struct agent *agent, int64_t progress_us)
+{
+    agent->run_config.progress_us = progress_us;
+}

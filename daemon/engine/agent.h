@@ -104,5 +104,7 @@ void agent_on_read(struct agent *agent, int64_t now_us, uint64_t job, uint64_t t
 /* For the shell and tests. */
 size_t agent_running(const struct agent *agent);
 void agent_set_speed(struct agent *agent, double reached); /* goes into reports */
+/* Another `progress_us`, once the speed is known; runs take it after their next progress. */
+void agent_set_progress(struct agent *agent, int64_t progress_us);
 
 #endif
