@@ -188,6 +188,9 @@ int core_load_end(struct core *core, struct diag *diag);
 /* True while the job is in memory: the shell then needs no facts. `target` by id or name. */
 bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid);
 
+/* Whose live job it is; false: it is not in memory. */
+bool core_owner(const struct core *core, uint64_t job, uid_t *ret);
+
 const Wafer__ClockState *core_clock(const struct core *core); /* NULL before the first */
 size_t core_live_jobs(const struct core *core);
 
