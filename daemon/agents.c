@@ -153,7 +153,7 @@ static int on_beat(sd_event_source *source, uint64_t usec, void *userdata)
             link_send(agent->link, &message.base);
         }
     }
-    sd_event_source_set_time_relative(source, (uint64_t)agents->daemon->config->lease_us / BEATS_A_LEASE);
+    sd_event_source_set_time_relative(source, (uint64_t)agents->daemon->settings->lease_us / BEATS_A_LEASE);
     sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     return 0;
 }
@@ -165,11 +165,11 @@ int agents_new(struct daemon *daemon, struct agents **ret, struct diag *diag)
     agents->daemon = daemon;
     agents->next_number = 1;
     list_init(&agents->links);
-    int r = listener_new(daemon->event, daemon->config->agent_socket, 0600, DAEMON_PROGRAM,
+    int r = listener_new(daemon->event, daemon->settings->agent_socket, 0600, DAEMON_PROGRAM,
                          on_accept, agents, &agents->listener, diag);
     if (r >= 0) {
         r = sd_event_add_time_relative(daemon->event, &agents->beat, CLOCK_MONOTONIC,
-                                       (uint64_t)daemon->config->lease_us / BEATS_A_LEASE, 1000,
+                                       (uint64_t)daemon->settings->lease_us / BEATS_A_LEASE, 1000,
                                        on_beat, agents);
         if (r < 0)
             diag_fail(diag, r, "cannot set a timer: %s", strerror(-r));
@@ -182,14 +182,19 @@ int agents_new(struct daemon *daemon, struct agents **ret, struct diag *diag)
     return 0;
 }
 
+void agents_stop(struct agents *agents)
+{
+    list_foreach_safe(&agents->links, link)
+        agent_close(CONTAINER_OF(link, struct agent_link, list_link));
+    agents->listener = listener_free(agents->listener);
+    agents->beat = sd_event_source_disable_unref(agents->beat);
+}
+
 struct agents *agents_free(struct agents *agents)
 {
     if (!agents)
         return NULL;
-    list_foreach_safe(&agents->links, link)
-        agent_close(CONTAINER_OF(link, struct agent_link, list_link));
-    listener_free(agents->listener);
-    sd_event_source_disable_unref(agents->beat);
+    agents_stop(agents);
     free(agents);
     return NULL;
 }

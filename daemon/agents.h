@@ -16,6 +16,8 @@ struct daemon;
 
 /* Listen. Errors of listener_new(). */
 int agents_new(struct daemon *daemon, struct agents **ret, struct diag *diag);
+/* Close every link, and listen no more. */
+void agents_stop(struct agents *agents);
 struct agents *agents_free(struct agents *agents); /* always NULL */
 
 /* One that cannot take it is closed: it registers again and is told what it missed. */

@@ -21,6 +21,7 @@ int64_t clock_begin(struct clock *clock, const struct clock_start *start)
 {
     const Wafer__ClockState *journaled = start->journaled;
     int64_t known_us = later(start->newest_us, journaled ? journaled->cluster_us : 0);
+    bool is_same_boot = journaled && strcmp(journaled->boot_id, start->boot_id) == 0;
     int64_t behind_us = 0, now_us;
 
     assert(start->speed > 0 && start->speed <= CLOCK_SPEED_MAX);
@@ -28,7 +29,7 @@ int64_t clock_begin(struct clock *clock, const struct clock_start *start)
         now_us = later(start->wall_us, known_us);
     } else if (start->stood_still) {
         now_us = known_us;
-    } else if (strcmp(journaled->boot_id, start->boot_id) == 0) {
+    } else if (is_same_boot) {
         int64_t passed_us = start->boottime_us - journaled->boottime_us;
         now_us = later(ran_us(journaled->cluster_us, passed_us, journaled->speed), known_us);
     } else {
@@ -39,6 +40,11 @@ int64_t clock_begin(struct clock *clock, const struct clock_start *start)
                              .cluster_us = now_us,
                              .speed = start->speed,
                              .frozen = start->stood_still };
+    if (start->may_freeze && is_same_boot && journaled->speed == 0 && !start->stood_still) {
+        /* It was frozen when we ended, and whoever hosts systems may have run on since then. */
+        clock->boottime_us = journaled->boottime_us;
+        clock->frozen = true;
+    }
     snprintf(clock->boot_id, sizeof(clock->boot_id), "%s", start->boot_id);
     return behind_us;
 }

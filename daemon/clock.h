@@ -31,7 +31,8 @@ struct clock_start {
     uint32_t speed;                       /* from now on */
     const Wafer__ClockState *journaled;   /* the last anchor; NULL: the first start */
     int64_t newest_us;                    /* no record is younger; 0: there is none */
-    bool stood_still;                     /* nothing ran meanwhile: go on at newest_us, frozen */
+    bool may_freeze;  /* time stands still while nobody hosts systems; and nobody did since: */
+    bool stood_still; /* go on at newest_us, frozen */
 };
 
 /* Set the clock at start-up. Returns by how much the wall clock is behind what it was (after a

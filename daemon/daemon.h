@@ -1,7 +1,7 @@
 /* daemon — the shell around the core: it feeds inputs and carries out effects.
  *
- * One thread, the loop's, runs everything here but what workers.h and the store do behind their
- * faces. The core decides; nothing here does but when and how. */
+ * One thread, the loop's, runs all of it but what the workers and the store do behind their faces.
+ * The core decides; here is only when and how. */
 #ifndef WAFERD_DAEMON_H
 #define WAFERD_DAEMON_H
 
@@ -12,6 +12,7 @@
 #include "config.h"
 #include "core/core.h"
 #include "pipeline.h"
+#include "settings.h"
 #include "store/store.h"
 #include "vault/vault.h"
 
@@ -21,12 +22,12 @@ struct agents;
 struct dev;
 struct logs;
 struct sessions;
-struct snapshots;
+struct snapshot_policy;
 struct streams;
 struct workers;
 
 struct daemon {
-    const struct config *config;
+    const struct settings *settings;
     sd_event *event;
     struct core *core;
     struct store *store;
@@ -38,22 +39,33 @@ struct daemon {
     struct streams *streams;
     struct logs *logs;
     struct agents *agents;
-    struct snapshots *snapshots;
+    struct snapshot_policy *snapshots;
     struct dev *dev; /* NULL without --dev */
 
     bool journal_full; /* the core was told so */
+    bool watched;      /* and that somebody watches jobs */
     bool stopping;
     sd_event_source *journal, *turn, *cluster_timer, *lease_timer, *stop_timer;
 };
+
+/* Start up in order, run until a signal ends it, shut down. Returns the exit status. */
+int daemon_run(const struct settings *settings, const struct options *options);
+
+/* ---- for the parts of the shell ---- */
 
 /* Now, in the units of an input. */
 int64_t daemon_boottime_us(void);
 int64_t daemon_mono_us(void);
 int64_t daemon_time_us(const struct daemon *daemon);
 
-/* Hand an input to the core; the time is filled in here. What it decides leaves by itself once it
+/* Root, and whoever this process runs as: may see the jobs of everybody. */
+bool daemon_sees_all(uid_t uid);
+
+/* Hand an input to the core; its times are filled in here. What it decides leaves by itself once it
  * is durable. */
 void daemon_step(struct daemon *daemon, struct input *input);
+
+void daemon_set_watched(struct daemon *daemon, bool watched);
 
 /* The cluster clock was changed: journal it and tell everybody. */
 void daemon_clock_changed(struct daemon *daemon);

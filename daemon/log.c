@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Beside PRIORITY and SYSLOG_IDENTIFIER the fields take systemd's own call. */
@@ -17,9 +18,13 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 
+#define LINES_PER_S 50
+
 static struct {
     const char *program;
     bool journal; /* stderr is the journal's stream: talk to it in its own protocol */
+    time_t second; /* of log_write_some() */
+    unsigned count, left_out;
 } output = { .program = "waferd" };
 
 /* The service manager tells which file stderr was when it connected it to the journal; somebody may
@@ -88,20 +93,56 @@ static void write_journal(int priority, const struct log_about *about, const cha
         free(texts[i]);
 }
 
-void log_write(int priority, const struct log_about *about, const char *format, ...)
+__attribute__((format(printf, 3, 0))) static void
+write_text(int priority, const struct log_about *about, const char *format, va_list arguments)
 {
     owned(buffer_done) struct buffer escaped = BUFFER_EMPTY;
+    owned(free) char *text = text_vformat(format, arguments);
+
+    append_escaped(&escaped, text);
+    owned(free) char *line = buffer_text(&escaped);
+    if (output.journal)
+        write_journal(priority, about, line);
+    else
+        write_stderr(priority, line);
+}
+
+void log_write(int priority, const struct log_about *about, const char *format, ...)
+{
     va_list arguments;
 
     va_start(arguments, format);
-    char *text = text_vformat(format, arguments);
+    write_text(priority, about, format, arguments);
     va_end(arguments);
-    append_escaped(&escaped, text);
-    free(text);
-    text = buffer_text(&escaped);
-    if (output.journal)
-        write_journal(priority, about, text);
-    else
-        write_stderr(priority, text);
-    free(text);
+}
+
+static bool may_write(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec != output.second) {
+        unsigned left_out = output.left_out;
+        output.second = now.tv_sec;
+        output.count = output.left_out = 0;
+        if (left_out > 0)
+            log_info("%u more lines were left out", left_out);
+    }
+    if (output.count < LINES_PER_S) {
+        output.count++;
+        return true;
+    }
+    output.left_out++;
+    return false;
+}
+
+void log_write_some(int priority, const struct log_about *about, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!may_write())
+        return;
+    va_start(arguments, format);
+    write_text(priority, about, format, arguments);
+    va_end(arguments);
 }

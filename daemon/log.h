@@ -20,6 +20,10 @@ void log_open(const char *program);
 void log_write(int priority, const struct log_about *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* For what comes as often as jobs do: so many lines a second are written, the others counted. */
+void log_write_some(int priority, const struct log_about *about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #define log_error(...)   log_write(LOG_ERR, NULL, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, NULL, __VA_ARGS__)
 #define log_notice(...)  log_write(LOG_NOTICE, NULL, __VA_ARGS__)

@@ -16,16 +16,19 @@
 #define CHUNK_BYTES (64 << 10)
 #define JOB_MAX     ((uint64_t)INT64_MAX) /* ids are decimal numbers of people */
 #define IDLE_RINGS  4096 /* kept of jobs that nobody follows */
+#define ENDED_RINGS 64   /* kept of jobs that have ended: the vault may get their last lines later */
 
 /* What is known live of the log of one job. */
 struct log {
     uint64_t job;
+    uint64_t epoch;   /* of the newest lines */
     uint32_t attempt; /* the newest that is known */
     bool ended;       /* the job is final */
     struct ring ring; /* of `attempt` */
     struct list readers;
-    bool busy;             /* its readers are being walked: whoever does so lets go of it */
-    struct list idle_link; /* logs->idle, while there is no reader; the oldest first */
+    bool busy; /* its readers are being walked: whoever does so lets go of it */
+    struct idle *idle; /* where `idle_link` is, while there is no reader */
+    struct list idle_link;
 };
 
 struct reader {
@@ -46,14 +49,20 @@ struct reader {
     struct read_task *task; /* running, or NULL */
 };
 
+/* Logs that nobody reads are kept for whoever comes, up to a number. */
+struct idle {
+    struct list list; /* the oldest first */
+    size_t count, limit;
+};
+
 struct logs {
     struct vault *vault;
     struct workers *workers;
     const struct logs_ops *ops;
     void *userdata;
     struct map logs; /* job -> struct log */
-    struct list readers, stalled, idle;
-    size_t idle_count;
+    struct list readers, stalled;
+    struct idle live, ended;
 };
 
 struct logs *logs_new(struct vault *vault, struct workers *workers, const struct logs_ops *ops,
@@ -64,32 +73,40 @@ struct logs *logs_new(struct vault *vault, struct workers *workers, const struct
     *logs = (struct logs){ .vault = vault, .workers = workers, .ops = ops, .userdata = userdata };
     list_init(&logs->readers);
     list_init(&logs->stalled);
-    list_init(&logs->idle);
+    list_init(&logs->live.list);
+    list_init(&logs->ended.list);
+    logs->live.limit = IDLE_RINGS;
+    logs->ended.limit = ENDED_RINGS;
     return logs;
 }
 
 /* ---- logs that are known live ---- */
 
+static void log_wake(struct log *log)
+{
+    if (!log->idle)
+        return;
+    log->idle->count--;
+    log->idle = NULL;
+    list_remove(&log->idle_link);
+}
+
 static void log_free(struct logs *logs, struct log *log)
 {
-    if (!list_is_empty(&log->idle_link))
-        logs->idle_count--;
-    list_remove(&log->idle_link);
+    log_wake(log);
     map_remove(&logs->logs, log->job);
     ring_done(&log->ring);
     free(log);
 }
 
-/* Nobody reads it: keep it for whoever comes, as long as there are not too many. */
-static void log_set_idle(struct logs *logs, struct log *log)
+static void log_rest(struct logs *logs, struct log *log)
 {
-    if (log->ended) {
-        log_free(logs, log);
-        return;
-    }
-    list_push_tail(&logs->idle, &log->idle_link);
-    if (++logs->idle_count > IDLE_RINGS)
-        log_free(logs, CONTAINER_OF(logs->idle.next, struct log, idle_link));
+    struct idle *idle = log->ended ? &logs->ended : &logs->live;
+
+    log->idle = idle;
+    list_push_tail(&idle->list, &log->idle_link);
+    if (++idle->count > idle->limit)
+        log_free(logs, CONTAINER_OF(idle->list.next, struct log, idle_link));
 }
 
 static struct log *log_of(struct logs *logs, uint64_t job)
@@ -103,7 +120,7 @@ static struct log *log_of(struct logs *logs, uint64_t job)
     list_init(&log->readers);
     list_init(&log->idle_link);
     map_put(&logs->logs, job, log);
-    log_set_idle(logs, log);
+    log_rest(logs, log);
     return log;
 }
 
@@ -218,7 +235,7 @@ static void reader_free(struct reader *reader)
     list_remove(&reader->stalled_link);
     buffer_done(&reader->text);
     if (list_is_empty(&log->readers) && !log->busy)
-        log_set_idle(reader->logs, log);
+        log_rest(reader->logs, log);
     free(reader);
 }
 
@@ -343,7 +360,7 @@ static void advance(struct reader *reader)
 /* Something happened to the log: what was its end need not be. */
 static void advance_all(struct logs *logs, struct log *log)
 {
-    if (!list_is_empty(&log->idle_link))
+    if (log->idle)
         return;
     log->busy = true;
     list_foreach_safe(&log->readers, link)
@@ -354,22 +371,37 @@ static void advance_all(struct logs *logs, struct log *log)
     }
     log->busy = false;
     if (list_is_empty(&log->readers))
-        log_set_idle(logs, log);
+        log_rest(logs, log);
 }
 
 /* ---- what happens ---- */
+
+/* An earlier grant got this attempt's number and never began for the controller: its lines are
+ * replaced by those of the next. */
+static void begin_again(struct log *log)
+{
+    ring_reset(&log->ring);
+    list_foreach(&log->readers, link)
+    {
+        struct reader *reader = CONTAINER_OF(link, struct reader, link);
+        if (reader->attempt == log->attempt && log->epoch > 0)
+            reader->offset = 0;
+    }
+}
 
 void logs_on_lines(struct logs *logs, const Wafer__LogLines *lines)
 {
     if (lines->job > JOB_MAX)
         return;
     struct log *log = log_of(logs, lines->job);
-    if (log->ended || lines->attempt < log->attempt)
+    if (log->ended || lines->attempt < log->attempt || lines->fence->epoch < log->epoch)
         return; /* of what is over: the vault has it */
-    if (lines->attempt > log->attempt) {
-        log->attempt = lines->attempt;
+    if (lines->attempt == log->attempt && lines->fence->epoch > log->epoch)
+        begin_again(log);
+    if (lines->attempt > log->attempt)
         ring_reset(&log->ring);
-    }
+    log->attempt = lines->attempt;
+    log->epoch = lines->fence->epoch;
     ring_add(&log->ring, lines->offset, lines->text.data, lines->text.len);
     advance_all(logs, log);
 }
@@ -388,10 +420,12 @@ void logs_on_record(struct logs *logs, const Wafer__Record *record)
     } else {
         return;
     }
-    if (log->ended && !list_is_empty(&log->idle_link))
-        log_free(logs, log);
-    else
+    if (log->idle && log->ended) {
+        log_wake(log);
+        log_rest(logs, log); /* among the others that have ended */
+    } else {
         advance_all(logs, log);
+    }
 }
 
 void logs_serve(struct logs *logs, uint64_t client, uint64_t request, uint64_t job,
@@ -405,10 +439,7 @@ void logs_serve(struct logs *logs, uint64_t client, uint64_t request, uint64_t j
     log->ended |= ended;
     if (attempt > log->attempt)
         log->attempt = attempt;
-    if (!list_is_empty(&log->idle_link)) {
-        list_remove(&log->idle_link);
-        logs->idle_count--;
-    }
+    log_wake(log);
     list_push_tail(&log->readers, &reader->link);
     list_push_tail(&logs->readers, &reader->all_link);
     list_init(&reader->stalled_link);

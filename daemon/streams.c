@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/list.h"
 #include "base/memory.h"
+#include "message.h"
 
 enum stream_kind { STREAM_JOB, STREAM_LIST, STREAM_EVENTS };
 
@@ -84,14 +84,6 @@ static struct stream *stream_new(struct streams *streams, enum stream_kind kind,
     list_init(&stream->stalled_link);
     ++*count_of(streams, stream);
     return stream;
-}
-
-static ProtobufCMessage *message_copy(const ProtobufCMessage *message)
-{
-    owned(free) uint8_t *packed = memory_new(protobuf_c_message_get_packed_size(message) + 1);
-    size_t length = protobuf_c_message_pack(message, packed);
-
-    return protobuf_c_message_unpack(message->descriptor, NULL, length, packed);
 }
 
 void streams_watch_job(struct streams *streams, const struct stream_reader *reader, uint64_t job)
@@ -193,16 +185,6 @@ static void tell_job(struct streams *streams, struct stream *stream, const Wafer
     stream->view_is_last = last;
 }
 
-static bool matches(const Wafer__ListRequest *filter, const Wafer__Job *view)
-{
-    bool state_fits = filter->n_states == 0;
-
-    for (size_t i = 0; i < filter->n_states; i++)
-        state_fits |= view->has_state && filter->states[i] == view->state;
-    return state_fits &&
-           (!filter->queue || (view->queue && strcmp(filter->queue, view->queue) == 0));
-}
-
 static void tell_list(struct streams *streams, struct stream *stream, const Wafer__Job *view,
                       bool removed)
 {
@@ -211,7 +193,7 @@ static void tell_list(struct streams *streams, struct stream *stream, const Wafe
     Wafer__JobIds ids = WAFER__JOB_IDS__INIT;
     Wafer__Job *item = (Wafer__Job *)view;
 
-    if (matches(stream->filter, view)) {
+    if (list_shows(stream->filter, view)) {
         jobs.schema = (char *)"wafer.job.list/v1";
         jobs.n_items = 1;
         jobs.items = &item;
@@ -256,6 +238,13 @@ static Wafer__EventList event_list(Wafer__Event **items, size_t count)
     return list;
 }
 
+static bool wants_event(const struct stream *stream, const Wafer__Event *event, uid_t owner)
+{
+    if (stream->job) /* that the reader may see it was found when the stream began */
+        return event->has_job && event->job == stream->job;
+    return !event->has_job || owner == stream->reader.uid || stream->reader.sees_all;
+}
+
 void streams_on_event(struct streams *streams, const Wafer__Event *event, uid_t owner)
 {
     Wafer__Event *item = (Wafer__Event *)event;
@@ -266,8 +255,7 @@ void streams_on_event(struct streams *streams, const Wafer__Event *event, uid_t 
     {
         struct stream *stream = of_link(link);
         if (stream->kind != STREAM_EVENTS || event->sequence <= stream->sequence ||
-            (stream->job && !(event->has_job && event->job == stream->job)) ||
-            (event->has_job && owner != stream->reader.uid && !stream->reader.sees_all))
+            !wants_event(stream, event, owner))
             continue;
         Wafer__Response response = WAFER__RESPONSE__INIT;
         Wafer__EventList list = event_list(&item, 1);
