@@ -78,8 +78,8 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
 {
     struct agent_link *agent = userdata;
     struct diag diag;
-    Wafer__ToController *message = (Wafer__ToController *)net_unpack(
-        &wafer__to_controller__descriptor, bytes, length, &diag);
+    Wafer__ToController *message =
+        (Wafer__ToController *)net_unpack(&wafer__to_controller__descriptor, bytes, length, &diag);
 
     if (!message) {
         log_error("host %s: closed: %s", agent->host ? agent->host : "(not registered)", diag.text);
@@ -144,8 +144,7 @@ static int on_beat(sd_event_source *source, uint64_t usec, void *userdata)
 
     beat.time_us = daemon_time_us(agents->daemon);
     message.beat = &beat;
-    list_foreach(&agents->links, link)
-    {
+    list_foreach (&agents->links, link) {
         struct agent_link *agent = CONTAINER_OF(link, struct agent_link, list_link);
         if (agent->host && agent->heard_from) {
             agent->heard_from = false;
@@ -153,7 +152,8 @@ static int on_beat(sd_event_source *source, uint64_t usec, void *userdata)
             link_send(agent->link, &message.base);
         }
     }
-    sd_event_source_set_time_relative(source, (uint64_t)agents->daemon->settings->lease_us / BEATS_A_LEASE);
+    sd_event_source_set_time_relative(source,
+                                      (uint64_t)agents->daemon->settings->lease_us / BEATS_A_LEASE);
     sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
     return 0;
 }
@@ -184,7 +184,7 @@ int agents_new(struct daemon *daemon, struct agents **ret, struct diag *diag)
 
 void agents_stop(struct agents *agents)
 {
-    list_foreach_safe(&agents->links, link)
+    list_foreach_safe (&agents->links, link)
         agent_close(CONTAINER_OF(link, struct agent_link, list_link));
     agents->listener = listener_free(agents->listener);
     agents->beat = sd_event_source_disable_unref(agents->beat);
@@ -201,8 +201,7 @@ struct agents *agents_free(struct agents *agents)
 
 static struct agent_link *find(const struct agents *agents, uint64_t number)
 {
-    list_foreach(&agents->links, link)
-    {
+    list_foreach (&agents->links, link) {
         struct agent_link *agent = CONTAINER_OF(link, struct agent_link, list_link);
         if (agent->number == number)
             return agent;

@@ -37,12 +37,12 @@ static void run(struct task *task)
 
     switch (work->type) {
     case EFFECT_COMMIT_MANIFEST:
-        work->error = vault_manifest_write(vault, &work->place, work->manifest, &work->digest,
-                                           &work->diag);
+        work->error =
+            vault_manifest_write(vault, &work->place, work->manifest, &work->digest, &work->diag);
         break;
     case EFFECT_VERIFY:
-        work->error = vault_verify(vault, &work->place, work->has_digest ? &work->digest : NULL,
-                                   &work->diag);
+        work->error =
+            vault_verify(vault, &work->place, work->has_digest ? &work->digest : NULL, &work->diag);
         break;
     case EFFECT_DELETE: work->error = vault_delete(vault, &work->place, &work->diag); break;
     default: assert(!"no task of a checkpoint");
@@ -90,10 +90,9 @@ void checkpoint_task_start(struct daemon *daemon, const struct effect *effect)
     const Wafer__CheckpointState *checkpoint = effect->manifest->checkpoint;
     struct checkpoint_task *work = NEW(struct checkpoint_task);
 
-    work->task = (struct task){ .run = run,
-                                .finish = finish,
-                                .drop = drop,
-                                .slow = effect->type != EFFECT_COMMIT_MANIFEST };
+    work->task = (struct task){
+        .run = run, .finish = finish, .drop = drop, .slow = effect->type != EFFECT_COMMIT_MANIFEST
+    };
     work->daemon = daemon;
     work->type = effect->type;
     work->job = effect->job;

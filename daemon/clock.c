@@ -86,8 +86,7 @@ void clock_thaw(struct clock *clock, int64_t boottime_us, int64_t seen_us)
 {
     if (!clock->frozen)
         return;
-    int64_t unfrozen_us =
-        ran_us(clock->cluster_us, boottime_us - clock->boottime_us, clock->speed);
+    int64_t unfrozen_us = ran_us(clock->cluster_us, boottime_us - clock->boottime_us, clock->speed);
     if (seen_us > clock->cluster_us)
         clock->cluster_us = seen_us < unfrozen_us ? seen_us : unfrozen_us;
     clock->boottime_us = later(boottime_us, clock->boottime_us);

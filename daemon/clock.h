@@ -27,10 +27,10 @@ struct clock {
 
 struct clock_start {
     const char *boot_id;
-    int64_t boottime_us, wall_us;         /* now */
-    uint32_t speed;                       /* from now on */
-    const Wafer__ClockState *journaled;   /* the last anchor; NULL: the first start */
-    int64_t newest_us;                    /* no record is younger; 0: there is none */
+    int64_t boottime_us, wall_us;       /* now */
+    uint32_t speed;                     /* from now on */
+    const Wafer__ClockState *journaled; /* the last anchor; NULL: the first start */
+    int64_t newest_us;                  /* no record is younger; 0: there is none */
     bool may_freeze;  /* time stands still while nobody hosts systems; and nobody did since: */
     bool stood_still; /* go on at newest_us, frozen */
 };

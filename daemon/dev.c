@@ -21,7 +21,8 @@
 #include "log.h"
 
 #define RESTART_US     UINT64_C(500000)  /* before wafersim is started again ... */
-#define RESTART_MAX_US UINT64_C(8000000) /* ... twice as long each time that it did not register */
+#define RESTART_MAX_US UINT64_C(8000000) /* ... twice as long each time that it did not register   \
+                                          */
 #define ADOPT_US       UINT64_C(3000000) /* what is alive tries to connect at least every second */
 #define END_MS         3000              /* for wafersim to end when asked to */
 #define TIMER_SLACK_US 1000
@@ -123,8 +124,9 @@ static uint64_t process_start(pid_t pid)
     if (!file || !fgets(text, sizeof(text), file))
         return 0;
     const char *rest = strrchr(text, ')'); /* a program's name may hold anything */
-    if (!rest || sscanf(rest, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                              "%*s %*s %*s %" SCNu64,
+    if (!rest || sscanf(rest,
+                        ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        "%*s %*s %*s %" SCNu64,
                         &start) != 1)
         return 0;
     return start;

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "agents.h"
+#include "base/cleanup.h"
+#include "base/memory.h"
 #include "checkpoint_task.h"
 #include "daemon.h"
 #include "history.h"
@@ -94,7 +96,8 @@ static void log_event(const Wafer__Record *record, const Wafer__Event *event)
                                .attempt = record->job_state ? record->job_state->attempt : 0,
                                .system = event->system };
     owned(free) char *job = event->has_job ? text_format("job %" PRIu64 " ", event->job) : NULL;
-    owned(free) char *cause = event->has_cause ? text_format(" %s", cause_name(event->cause)) : NULL;
+    owned(free) char *cause =
+        event->has_cause ? text_format(" %s", cause_name(event->cause)) : NULL;
 
     log_write_some(LOG_INFO, &about, "%s%s%s%s%s%s%s", job ? job : "",
                    event->system ? event->system : "", event->system ? " " : "", event->kind,

@@ -32,7 +32,9 @@ static bool main_target(const Wafer__Request *request, Wafer__Target *ret)
     case WAFER__REQUEST__BODY_CHECKPOINT_LIST: target = request->checkpoint_list->target; break;
     case WAFER__REQUEST__BODY_CHECKPOINT_PRUNE: target = request->checkpoint_prune->target; break;
     case WAFER__REQUEST__BODY_CHECKPOINT_SHOW: checkpoint = request->checkpoint_show->target; break;
-    case WAFER__REQUEST__BODY_CHECKPOINT_VERIFY: checkpoint = request->checkpoint_verify->target; break;
+    case WAFER__REQUEST__BODY_CHECKPOINT_VERIFY:
+        checkpoint = request->checkpoint_verify->target;
+        break;
     case WAFER__REQUEST__BODY_CHECKPOINT_PIN: checkpoint = request->checkpoint_pin->target; break;
     default: return false; /* these name no job */
     }

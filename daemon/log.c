@@ -22,7 +22,7 @@
 
 static struct {
     const char *program;
-    bool journal; /* stderr is the journal's stream: talk to it in its own protocol */
+    bool journal;  /* stderr is the journal's stream: talk to it in its own protocol */
     time_t second; /* of log_write_some() */
     unsigned count, left_out;
 } output = { .program = "waferd" };
@@ -64,7 +64,8 @@ static void write_stderr(int priority, const char *text)
         buffer_append_text(&line, priority <= LOG_ERR ? "error: " : "warning: ");
     buffer_append_text(&line, text);
     buffer_append(&line, "\n", 1);
-    /* In one call, so that lines of several processes do not mix. Nobody left to tell of a failure. */
+    /* In one call, so that lines of several processes do not mix. Nobody left to tell of a failure.
+     */
     ssize_t written = write(STDERR_FILENO, buffer_data(&line), line.length);
     if (written < 0)
         return;

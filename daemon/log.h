@@ -16,7 +16,8 @@ struct log_about { /* what is 0 or NULL is left out */
 /* Find out who listens. Until then lines go to stderr. */
 void log_open(const char *program);
 
-/* `priority` is one of syslog.h: LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO. `about` may be NULL. */
+/* `priority` is one of syslog.h: LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO. `about` may be NULL.
+ */
 void log_write(int priority, const struct log_about *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

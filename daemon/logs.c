@@ -15,8 +15,9 @@
 
 #define CHUNK_BYTES (64 << 10)
 #define JOB_MAX     ((uint64_t)INT64_MAX) /* ids are decimal numbers of people */
-#define IDLE_RINGS  4096 /* kept of jobs that nobody follows */
-#define ENDED_RINGS 64   /* kept of jobs that have ended: the vault may get their last lines later */
+#define IDLE_RINGS  4096                  /* kept of jobs that nobody follows */
+#define ENDED_RINGS 64 /* kept of jobs that have ended: the vault may get their last lines later   \
+                        */
 
 /* What is known live of the log of one job. */
 struct log {
@@ -26,7 +27,7 @@ struct log {
     bool ended;       /* the job is final */
     struct ring ring; /* of `attempt` */
     struct list readers;
-    bool busy; /* its readers are being walked: whoever does so lets go of it */
+    bool busy;         /* its readers are being walked: whoever does so lets go of it */
     struct idle *idle; /* where `idle_link` is, while there is no reader */
     struct list idle_link;
 };
@@ -44,8 +45,8 @@ struct reader {
     bool has_tail;         /* begin before the last lines, not yet looked up */
     uint64_t tail_lines;
     uint64_t missed_bytes;
-    bool at_vault_end; /* the vault had nothing from here on, and no lines came since */
-    struct buffer text; /* read from the vault and not sent yet */
+    bool at_vault_end;      /* the vault had nothing from here on, and no lines came since */
+    struct buffer text;     /* read from the vault and not sent yet */
     struct read_task *task; /* running, or NULL */
 };
 
@@ -363,8 +364,7 @@ static void advance_all(struct logs *logs, struct log *log)
     if (log->idle)
         return;
     log->busy = true;
-    list_foreach_safe(&log->readers, link)
-    {
+    list_foreach_safe (&log->readers, link) {
         struct reader *reader = CONTAINER_OF(link, struct reader, link);
         reader->at_vault_end = false;
         advance(reader);
@@ -381,8 +381,7 @@ static void advance_all(struct logs *logs, struct log *log)
 static void begin_again(struct log *log)
 {
     ring_reset(&log->ring);
-    list_foreach(&log->readers, link)
-    {
+    list_foreach (&log->readers, link) {
         struct reader *reader = CONTAINER_OF(link, struct reader, link);
         if (reader->attempt == log->attempt && log->epoch > 0)
             reader->offset = 0;
@@ -412,7 +411,8 @@ void logs_on_record(struct logs *logs, const Wafer__Record *record)
 
     if (!record->has_job || !record->job_state || !(log = map_get(&logs->logs, record->job)))
         return;
-    if (record->kind == WAFER__RECORD_KIND__JOB_STARTED && record->job_state->attempt > log->attempt) {
+    if (record->kind == WAFER__RECORD_KIND__JOB_STARTED &&
+        record->job_state->attempt > log->attempt) {
         log->attempt = record->job_state->attempt;
         ring_reset(&log->ring);
     } else if (record->kind == WAFER__RECORD_KIND__JOB_ENDED) {
@@ -455,8 +455,9 @@ void logs_serve(struct logs *logs, uint64_t client, uint64_t request, uint64_t j
     reader->attempt = only_one ? message->target->attempt : has_tail && attempt ? attempt : 1;
     reader->last_attempt = attempt;
     if (only_one && reader->attempt > attempt && !may_grow(reader)) {
-        owned(free) char *why = text_format("job %" PRIu64 " has no attempt %" PRIu32 " (so far %" PRIu32 ")",
-                                            job, reader->attempt, attempt);
+        owned(free) char *why =
+            text_format("job %" PRIu64 " has no attempt %" PRIu32 " (so far %" PRIu32 ")", job,
+                        reader->attempt, attempt);
         fail(reader, "E_NOT_FOUND", EX_NOINPUT, why);
         return;
     }
@@ -465,14 +466,13 @@ void logs_serve(struct logs *logs, uint64_t client, uint64_t request, uint64_t j
 
 void logs_turn(struct logs *logs)
 {
-    list_foreach_safe(&logs->stalled, link)
+    list_foreach_safe (&logs->stalled, link)
         advance(CONTAINER_OF(link, struct reader, stalled_link));
 }
 
 void logs_drop_client(struct logs *logs, uint64_t client)
 {
-    list_foreach_safe(&logs->readers, link)
-    {
+    list_foreach_safe (&logs->readers, link) {
         struct reader *reader = CONTAINER_OF(link, struct reader, all_link);
         if (reader->client == client)
             reader_free(reader);
@@ -483,7 +483,7 @@ size_t logs_of_client(const struct logs *logs, uint64_t client)
 {
     size_t count = 0;
 
-    list_foreach(&logs->readers, link)
+    list_foreach (&logs->readers, link)
         count += CONTAINER_OF(link, struct reader, all_link)->client == client;
     return count;
 }
@@ -494,7 +494,7 @@ struct logs *logs_free(struct logs *logs)
 
     if (!logs)
         return NULL;
-    list_foreach_safe(&logs->readers, link)
+    list_foreach_safe (&logs->readers, link)
         reader_free(CONTAINER_OF(link, struct reader, all_link));
     for (struct log *log; (log = map_next(&logs->logs, &cursor));)
         log_free(logs, log);

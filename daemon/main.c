@@ -28,7 +28,8 @@ static int run_site(const struct options *options)
 {
     owned(buffer_done) struct buffer errors = BUFFER_EMPTY;
     struct settings *settings = NULL;
-    const char *path = options->config_path ? options->config_path : SYSCONFDIR "/waferd/waferd.yaml";
+    const char *path =
+        options->config_path ? options->config_path : SYSCONFDIR "/waferd/waferd.yaml";
 
     return run_with(settings_read(path, &settings, &errors), settings, &errors, options);
 }

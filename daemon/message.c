@@ -12,8 +12,7 @@ ProtobufCMessage *message_copy(const ProtobufCMessage *message)
     owned(free) uint8_t *packed = memory_new(length + 1);
 
     protobuf_c_message_pack(message, packed);
-    ProtobufCMessage *copy =
-        protobuf_c_message_unpack(message->descriptor, NULL, length, packed);
+    ProtobufCMessage *copy = protobuf_c_message_unpack(message->descriptor, NULL, length, packed);
     assert(copy);
     return copy;
 }

@@ -34,14 +34,15 @@ static int parse_number(const char *flag, const char *text, uint64_t least, uint
                         uint64_t *ret, struct diag *diag)
 {
     if (number_parse_whole(text, most, ret) < 0 || *ret < least)
-        return diag_fail(diag, -EINVAL, "%s: '%s' is not a whole number from %llu to %llu", flag, text,
-                         (unsigned long long)least, (unsigned long long)most);
+        return diag_fail(diag, -EINVAL, "%s: '%s' is not a whole number from %llu to %llu", flag,
+                         text, (unsigned long long)least, (unsigned long long)most);
     return 0;
 }
 
 static bool is_name(const char *text, size_t length)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
     return length > 0 && length <= LIMIT_NAME_BYTES && strspn(text, letters) >= length;
 }
@@ -63,7 +64,8 @@ static int on_pool(struct options *options, const char *value, struct diag *diag
     struct options_pool pool = { .name = "wafer" };
     uint64_t count = 1;
 
-    if ((equals && !is_name(value, (size_t)(equals - value))) || !is_name(platform, platform_length))
+    if ((equals && !is_name(value, (size_t)(equals - value))) ||
+        !is_name(platform, platform_length))
         return diag_fail(diag, -EINVAL, "--pool: '%s' is not [NAME=]PLATFORM[:COUNT], like cs3:8",
                          value);
     if (colon) {
@@ -137,14 +139,10 @@ static const struct flag {
     bool has_value, is_dev;
     int (*on)(struct options *options, const char *value, struct diag *diag);
 } flags[] = {
-    { "--config", true, false, on_config },
-    { "--check-config", false, false, on_check_config },
-    { "--dev", true, false, on_dev },
-    { "--pool", true, true, on_pool },
-    { "--speed", true, true, on_speed },
-    { "--seed", true, true, on_seed },
-    { "--help", false, false, on_help },
-    { "--version", false, false, on_version },
+    { "--config", true, false, on_config }, { "--check-config", false, false, on_check_config },
+    { "--dev", true, false, on_dev },       { "--pool", true, true, on_pool },
+    { "--speed", true, true, on_speed },    { "--seed", true, true, on_seed },
+    { "--help", false, false, on_help },    { "--version", false, false, on_version },
 };
 
 static int unknown_flag(const char *written, struct diag *diag)
@@ -205,7 +203,8 @@ int options_parse(int argc, char *const *argv, struct options *ret, struct diag 
     }
     if (options.action == OPTIONS_RUN || options.action == OPTIONS_CHECK_CONFIG) {
         if (dev_flag && !options.dev_dir)
-            return diag_fail(diag, -EINVAL, "%s goes with --dev DIR only: the site file says it", dev_flag);
+            return diag_fail(diag, -EINVAL, "%s goes with --dev DIR only: the site file says it",
+                             dev_flag);
         if (options.dev_dir && (options.config_path || options.action == OPTIONS_CHECK_CONFIG))
             return diag_fail(diag, -EINVAL, "--dev reads no site file: leave out %s",
                              options.config_path ? "--config" : "--check-config");

@@ -24,8 +24,8 @@ struct options_pool { /* --pool [NAME=]PLATFORM[:COUNT] */
 
 struct options {
     enum options_action action;
-    const char *config_path; /* NULL: the default; borrowed from argv */
-    const char *dev_dir;     /* --dev; borrowed */
+    const char *config_path;                      /* NULL: the default; borrowed from argv */
+    const char *dev_dir;                          /* --dev; borrowed */
     struct options_pool pools[OPTIONS_POOLS_MAX]; /* --dev: at least one */
     size_t pool_count;
     uint32_t speed;

@@ -32,7 +32,7 @@ static void element_free(struct element *element)
 
 void pipeline_done(struct pipeline *pipeline)
 {
-    list_foreach_safe(&pipeline->waiting, link)
+    list_foreach_safe (&pipeline->waiting, link)
         element_free(CONTAINER_OF(link, struct element, link));
     list_init(&pipeline->waiting);
     element_free(TAKE(pipeline->open));

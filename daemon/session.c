@@ -393,8 +393,7 @@ static void unpark(struct sessions *sessions)
 void sessions_turn(struct sessions *sessions)
 {
     unpark(sessions);
-    list_foreach_safe(&sessions->paused, link)
-    {
+    list_foreach_safe (&sessions->paused, link) {
         struct session *session = CONTAINER_OF(link, struct session, paused_link);
         if (session->closing || !may_read(session))
             continue;
@@ -413,8 +412,9 @@ int sessions_new(struct daemon *daemon, struct sessions **ret, struct diag *diag
     list_init(&sessions->paused);
     list_init(&sessions->parked);
     /* Everybody may connect: who calls is known, and what he may do is decided for each request. */
-    int r = listener_new(daemon->event, daemon->settings->socket, daemon->settings->dev ? 0600 : 0666,
-                         DAEMON_PROGRAM, on_accept, sessions, &sessions->listener, diag);
+    int r =
+        listener_new(daemon->event, daemon->settings->socket, daemon->settings->dev ? 0600 : 0666,
+                     DAEMON_PROGRAM, on_accept, sessions, &sessions->listener, diag);
     if (r < 0) {
         sessions_free(sessions);
         return r;
@@ -426,16 +426,16 @@ int sessions_new(struct daemon *daemon, struct sessions **ret, struct diag *diag
 void sessions_stop(struct sessions *sessions)
 {
     sessions->listener = listener_free(sessions->listener);
-    list_foreach(&sessions->all, link)
+    list_foreach (&sessions->all, link)
         link_read(CONTAINER_OF(link, struct session, link)->connection, false);
     /* Nobody reads on: sessions_turn() must not either. */
-    list_foreach_safe(&sessions->paused, link)
+    list_foreach_safe (&sessions->paused, link)
         list_remove(link);
 }
 
 void sessions_close(struct sessions *sessions)
 {
-    list_foreach(&sessions->all, link)
+    list_foreach (&sessions->all, link)
         close_after_send(CONTAINER_OF(link, struct session, link));
 }
 
@@ -450,10 +450,9 @@ struct sessions *sessions_free(struct sessions *sessions)
 
     if (!sessions)
         return NULL;
-    list_foreach_safe(&sessions->all, link)
+    list_foreach_safe (&sessions->all, link)
         session_free(CONTAINER_OF(link, struct session, link));
-    list_foreach_safe(&sessions->parked, link)
-    {
+    list_foreach_safe (&sessions->parked, link) {
         struct parked *parked = CONTAINER_OF(link, struct parked, link);
         wafer__request__free_unpacked(parked->message, NULL);
         free(parked);

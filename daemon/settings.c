@@ -12,13 +12,13 @@
 #include "model/limits.h"
 #include "net/address.h"
 
-#define LEASE_US        (15 * SECOND_US)
-#define LEASE_LEAST_US  (1 * SECOND_US)
-#define LEASE_MOST_US   (10 * MINUTE_US)
-#define DEV_LEASE_US    (2 * SECOND_US)
-#define SNAPSHOT_EVERY  100000
-#define SNAPSHOT_LEAST  1000
-#define POOLS_MAX       64
+#define LEASE_US       (15 * SECOND_US)
+#define LEASE_LEAST_US (1 * SECOND_US)
+#define LEASE_MOST_US  (10 * MINUTE_US)
+#define DEV_LEASE_US   (2 * SECOND_US)
+#define SNAPSHOT_EVERY 100000
+#define SNAPSHOT_LEAST 1000
+#define POOLS_MAX      64
 
 /* What is wrong with one file, on its way into the lines of all. */
 struct findings {
@@ -139,9 +139,9 @@ static void add_pool(struct settings *settings, const char *name, const char *pl
     settings->platforms = memory_resize(settings->platforms, i + 1, sizeof(*settings->platforms));
     settings->platforms[i] = platform;
     settings->pools[i] = (struct core_pool){ .name = name,
-                                           .platform = platform_name,
-                                           .price_micro = platform->price_per_hour->micro,
-                                           .currency = platform->price_per_hour->currency };
+                                             .platform = platform_name,
+                                             .price_micro = platform->price_per_hour->micro,
+                                             .currency = platform->price_per_hour->currency };
     settings->pool_count++;
 }
 
@@ -256,7 +256,7 @@ int settings_read(const char *path, struct settings **ret, struct buffer *errors
 }
 
 int settings_dev(const struct options *options, const char *platforms_dir, struct settings **ret,
-               struct buffer *errors)
+                 struct buffer *errors)
 {
     owned(settings_free) struct settings *settings = NEW(struct settings);
     owned(findings_done) struct findings findings = { .file = "--dev", .lines = errors };

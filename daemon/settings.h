@@ -14,7 +14,7 @@
 
 struct settings {
     char *state_dir, *vault_dir, *socket, *agent_socket, *platforms_dir;
-    struct core_pool *pools; /* their texts are of `site` and of `platforms` */
+    struct core_pool *pools;     /* their texts are of `site` and of `platforms` */
     Wafer__Platform **platforms; /* of each pool */
     size_t pool_count;
     uint32_t speed;
@@ -33,6 +33,6 @@ int settings_read(const char *path, struct settings **ret, struct buffer *errors
 
 /* As --dev sets it up; `platforms_dir` NULL: no such directory was found. -EINVAL as above */
 int settings_dev(const struct options *options, const char *platforms_dir, struct settings **ret,
-               struct buffer *errors);
+                 struct buffer *errors);
 
 #endif

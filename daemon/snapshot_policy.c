@@ -82,7 +82,8 @@ static void start(struct snapshot_policy *policy)
     daemon_clock_changed(daemon);
     uint64_t sequence = core_sequence(daemon->core);
     policy->not_before = sequence + daemon->settings->snapshot_every;
-    int r = store_snapshot_start(daemon->store, sequence, save, daemon->core, &policy->child, &diag);
+    int r =
+        store_snapshot_start(daemon->store, sequence, save, daemon->core, &policy->child, &diag);
     if (r >= 0) {
         r = sd_event_add_child(daemon->event, &policy->source, policy->child, WEXITED, on_child,
                                policy);

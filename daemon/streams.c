@@ -67,7 +67,7 @@ struct streams *streams_free(struct streams *streams)
 {
     if (!streams)
         return NULL;
-    list_foreach_safe(&streams->all, link)
+    list_foreach_safe (&streams->all, link)
         stream_end(streams, of_link(link));
     free(streams);
     return NULL;
@@ -110,8 +110,7 @@ void streams_watch_events(struct streams *streams, const struct stream_reader *r
 
 void streams_drop_client(struct streams *streams, uint64_t client)
 {
-    list_foreach_safe(&streams->all, link)
-    {
+    list_foreach_safe (&streams->all, link) {
         if (of_link(link)->reader.client == client)
             stream_end(streams, of_link(link));
     }
@@ -121,7 +120,7 @@ size_t streams_of_client(const struct streams *streams, uint64_t client)
 {
     size_t count = 0;
 
-    list_foreach(&streams->all, link)
+    list_foreach (&streams->all, link)
         count += of_link(link)->reader.client == client;
     return count;
 }
@@ -185,8 +184,7 @@ static void tell_job(struct streams *streams, struct stream *stream, const Wafer
     stream->view_is_last = last;
 }
 
-static void tell_list(struct streams *streams, struct stream *stream, const Wafer__Job *view,
-                      bool removed)
+static void tell_list(struct streams *streams, struct stream *stream, const Wafer__Job *view)
 {
     Wafer__Response response = WAFER__RESPONSE__INIT;
     Wafer__JobList jobs = WAFER__JOB_LIST__INIT;
@@ -214,8 +212,7 @@ void streams_on_job(struct streams *streams, const Wafer__Job *view, bool remove
 {
     if (!streams_want_views(streams))
         return;
-    list_foreach_safe(&streams->all, link)
-    {
+    list_foreach_safe (&streams->all, link) {
         struct stream *stream = of_link(link);
         if (stream->kind == STREAM_JOB && stream->job == view->id) {
             tell_job(streams, stream, view, removed);
@@ -223,7 +220,7 @@ void streams_on_job(struct streams *streams, const Wafer__Job *view, bool remove
             bool mine = view->has_uid && view->uid == stream->reader.uid;
             bool all = stream->filter->all_users && stream->reader.sees_all;
             if (mine || all)
-                tell_list(streams, stream, view, removed);
+                tell_list(streams, stream, view);
         }
     }
 }
@@ -251,8 +248,7 @@ void streams_on_event(struct streams *streams, const Wafer__Event *event, uid_t 
 
     if (!streams_want_events(streams))
         return;
-    list_foreach_safe(&streams->all, link)
-    {
+    list_foreach_safe (&streams->all, link) {
         struct stream *stream = of_link(link);
         if (stream->kind != STREAM_EVENTS || event->sequence <= stream->sequence ||
             !wants_event(stream, event, owner))
@@ -301,6 +297,6 @@ static void retry(struct streams *streams, struct stream *stream)
 
 void streams_turn(struct streams *streams)
 {
-    list_foreach_safe(&streams->stalled, link)
+    list_foreach_safe (&streams->stalled, link)
         retry(streams, CONTAINER_OF(link, struct stream, stalled_link));
 }

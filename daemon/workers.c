@@ -125,8 +125,7 @@ int workers_new(sd_event *event, struct workers **ret, struct diag *diag)
 
 static void drop_all(struct list *tasks)
 {
-    list_foreach_safe(tasks, link)
-    {
+    list_foreach_safe (tasks, link) {
         struct task *task = CONTAINER_OF(link, struct task, link);
         list_remove(link);
         task->drop(task);
