@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agents.h"
+#include "base/memory.h"
 #include "dev.h"
 #include "effects.h"
 #include "log.h"
@@ -247,17 +248,18 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 
 static int add_signals(struct daemon *daemon)
 {
-    static const int ending[] = { SIGTERM, SIGINT };
+    static const int ending[] = { SIGTERM, SIGINT, SIGHUP };
     sigset_t mask;
 
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGHUP);
     sigaddset(&mask, SIGCHLD);
     sigprocmask(SIG_BLOCK, &mask, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of a write, and no death */
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < ELEMENTS(ending); i++) {
         int r = sd_event_add_signal(daemon->event, NULL, ending[i], on_signal, daemon);
         if (r < 0)
             return r;

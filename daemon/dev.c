@@ -20,8 +20,9 @@
 #include "daemon.h"
 #include "log.h"
 
-#define RESTART_US     UINT64_C(500000)  /* before wafersim is started again ... */
-#define RESTART_MAX_US UINT64_C(8000000) /* ... twice as long each time that it did not register   \
+#define RESTART_US UINT64_C(500000) /* before wafersim is started again ... */
+#define RESTART_MAX_US                                                                             \
+    UINT64_C(8000000)                    /* ... twice as long each time that it did not register   \
                                           */
 #define ADOPT_US       UINT64_C(3000000) /* what is alive tries to connect at least every second */
 #define END_MS         3000              /* for wafersim to end when asked to */
@@ -145,7 +146,8 @@ static pid_t recorded_process(const char *pid_path)
 
 static void record_process(const struct dev *dev)
 {
-    FILE *file = fopen(dev->pid_path, "we");
+    int fd = open(dev->pid_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
     if (!file || fprintf(file, "%d %" PRIu64 "\n", (int)dev->pid, process_start(dev->pid)) < 0)
         log_warning("%s cannot be written: %s; a restart will not find wafersim", dev->pid_path,

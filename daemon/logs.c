@@ -16,8 +16,9 @@
 #define CHUNK_BYTES (64 << 10)
 #define JOB_MAX     ((uint64_t)INT64_MAX) /* ids are decimal numbers of people */
 #define IDLE_RINGS  4096                  /* kept of jobs that nobody follows */
-#define ENDED_RINGS 64 /* kept of jobs that have ended: the vault may get their last lines later   \
-                        */
+#define ENDED_RINGS                                                                                \
+    64 /* kept of jobs that have ended: the vault may get their last lines later                   \
+        */
 
 /* What is known live of the log of one job. */
 struct log {

@@ -27,7 +27,7 @@
 #define RECORDS_IN_FLIGHT  (1 << 16) /* more, and nobody may: the disk does not keep up */
 #define STREAMS_A_CLIENT   16
 /* What one user may ask for: far more than four clients that never wait for an answer reach. */
-#define REQUESTS_PER_S 200000
+#define REQUESTS_PER_S 500000
 #define USERS_MAX      1024
 #define QUIET_US       UINT64_C(2000000) /* then a bucket is full again */
 
