@@ -30,8 +30,9 @@ static int run_site(const struct options *options)
     struct settings *settings = NULL;
     const char *path =
         options->config_path ? options->config_path : SYSCONFDIR "/waferd/waferd.yaml";
+    int r = settings_read(path, &settings, &errors);
 
-    return run_with(settings_read(path, &settings, &errors), settings, &errors, options);
+    return run_with(r, settings, &errors, options);
 }
 
 static int run_dev(const struct options *options)

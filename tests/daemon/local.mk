@@ -1,6 +1,7 @@
 # tests/daemon — the pieces of the shell that need no whole daemon around them
 tests_daemon_tests = \
   tests/daemon/test_clock \
+  tests/daemon/test_facts \
   tests/daemon/test_logs \
   tests/daemon/test_options \
   tests/daemon/test_pipeline \
@@ -9,11 +10,18 @@ tests_daemon_tests = \
   tests/daemon/test_streams
 check_PROGRAMS += $(tests_daemon_tests)
 TESTS += $(tests_daemon_tests)
+dist_check_SCRIPTS += tests/daemon/test_start.sh
 tests_daemon_libs = $(DAEMON_LIBS) $(CHECK_LIBS)
 
 tests_daemon_test_clock_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_daemon_test_clock_CFLAGS = $(TEST_CFLAGS)
 tests_daemon_test_clock_LDADD = $(tests_daemon_libs)
+
+tests_daemon_test_facts_SOURCES = \
+  tests/daemon/test_facts.c tests/store/synthetic.c tests/store/synthetic.h
+tests_daemon_test_facts_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_daemon_test_facts_CFLAGS = $(TEST_CFLAGS)
+tests_daemon_test_facts_LDADD = $(tests_daemon_libs)
 
 tests_daemon_test_logs_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_daemon_test_logs_CFLAGS = $(TEST_CFLAGS)
