@@ -223,8 +223,30 @@ static int watch_process(struct dev *dev, pid_t pid)
     return sd_event_add_io(dev->daemon->event, &dev->exit, dev->pidfd, EPOLLIN, on_exit_of, dev);
 }
 
+/* Our environment, but for what the service manager meant for us alone. The caller frees it; its
+ * texts are borrowed. */
+static char **environment_of_child(void)
+{
+    static const char *const ours[] = { "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=" };
+    size_t count = 0, kept = 0;
+
+    while (environ[count])
+        count++;
+    char **copy = memory_resize(NULL, count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++) {
+        bool is_ours = false;
+        for (size_t j = 0; j < ELEMENTS(ours); j++)
+            is_ours |= strncmp(environ[i], ours[j], strlen(ours[j])) == 0;
+        if (!is_ours)
+            copy[kept++] = environ[i];
+    }
+    copy[kept] = NULL;
+    return copy;
+}
+
 static int spawn(struct dev *dev, pid_t *ret)
 {
+    owned(free) char **environment = environment_of_child();
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     sigset_t none;
@@ -239,7 +261,7 @@ static int spawn(struct dev *dev, pid_t *ret)
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, dev->log_path,
                                      O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    int r = -posix_spawn(ret, dev->program, &files, &attributes, dev->arguments, environ);
+    int r = -posix_spawn(ret, dev->program, &files, &attributes, dev->arguments, environment);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     return r;
