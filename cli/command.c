@@ -1,0 +1,197 @@
+#include "cli/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api.pb-c.h"
+#include "base/memory.h"
+#include "cli/arguments.h"
+#include "cli/message.h"
+#include "model/bind.h"
+
+#define DEFAULT_SOCKET "/run/waferd/waferd.sock"
+
+static const char *const format_names[FORMATS] = {
+    [FORMAT_TABLE] = "table",
+    [FORMAT_JSON] = "json",
+    [FORMAT_PLAIN] = "plain",
+};
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+static int read_format(struct command *command)
+{
+    const char *name = command->values[FLAG_OUTPUT], *origin = "-o";
+    int exit = EXIT_USAGE;
+
+    if (!name) {
+        name = environment("WAFER_OUTPUT");
+        origin = "WAFER_OUTPUT";
+        exit = EXIT_CONFIG;
+    }
+    if (!name)
+        return 0;
+    for (enum format i = 0; i < FORMATS; i++) {
+        if (strcmp(name, format_names[i]) == 0) {
+            command->format = i;
+            return 0;
+        }
+    }
+    return message_fail(command, exit, "%s: unknown format '%s': table, json or plain", origin,
+                        name);
+}
+
+static int read_zone(struct command *command)
+{
+    const char *name = command->values[FLAG_TZ], *origin = "--tz";
+    int exit = EXIT_USAGE;
+
+    if (!name) {
+        name = environment("WAFER_TZ");
+        origin = "WAFER_TZ";
+        exit = EXIT_CONFIG;
+    }
+    if (!name || strcasecmp(name, "local") == 0)
+        return 0;
+    if (strcasecmp(name, "utc") != 0)
+        return message_fail(command, exit, "%s: unknown time zone '%s': UTC or local", origin,
+                            name);
+    command->utc = true;
+    return 0;
+}
+
+static int read_color(struct command *command)
+{
+    static const char *const names[] = {
+        [COLOR_AUTO] = "auto",
+        [COLOR_ALWAYS] = "always",
+        [COLOR_NEVER] = "never",
+    };
+    const char *name = command->values[FLAG_COLOR];
+
+    if (!name)
+        return 0;
+    for (enum color_choice i = 0; i < ELEMENTS(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            screen_init(&command->out, stdout, i);
+            screen_init(&command->err, stderr, i);
+            return 0;
+        }
+    }
+    return message_fail(command, EXIT_USAGE, "--color: unknown choice '%s': auto, always or never",
+                        name);
+}
+
+/* unix:/path, unix:///path or /path */
+static const char *server_path(const char *server)
+{
+    if (strncmp(server, "unix:", 5) == 0)
+        server += 5;
+    if (strncmp(server, "///", 3) == 0)
+        server += 2;
+    return *server == '/' ? server : NULL;
+}
+
+static int read_socket(struct command *command)
+{
+    const char *server = command->values[FLAG_SERVER];
+
+    if (command_has(command, FLAG_SOCKET)) {
+        command->socket_path = command->values[FLAG_SOCKET];
+        command->socket_origin = "--socket";
+    } else if (server) {
+        command->socket_path = server_path(server);
+        command->socket_origin = "--server";
+        if (!command->socket_path)
+            return message_fail(command, EXIT_USAGE,
+                                "--server: '%s' is not known here: unix:/path/of/the.sock", server);
+    } else if ((command->socket_path = environment("WAFER_SOCKET"))) {
+        command->socket_origin = "WAFER_SOCKET";
+    } else {
+        command->socket_path = DEFAULT_SOCKET;
+    }
+    return 0;
+}
+
+int command_parse(int argc, char *const *argv, struct command *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    screen_init(&ret->out, stdout, COLOR_AUTO);
+    screen_init(&ret->err, stderr, COLOR_AUTO);
+    int exit = arguments_parse(argc, argv, ret);
+    /* The format first: it decides how the errors of the others are written. */
+    int (*const readers[])(struct command *) = { read_format, read_zone, read_color, read_socket };
+
+    for (size_t i = 0; !exit && i < ELEMENTS(readers); i++)
+        exit = readers[i](ret);
+    if (!exit)
+        exit = command_duration(ret, FLAG_TIMEOUT, &ret->timeout_us);
+    return exit;
+}
+
+void command_done(struct command *command)
+{
+    free(command->sets);
+    free(command->targets);
+}
+
+const char *command_name(const struct command *command, char *room, size_t size)
+{
+    const struct verb *verb = command->verb;
+
+    if (!verb)
+        return command->group ? command->group->name : "";
+    if (!verb->group)
+        return verb->name;
+    snprintf(room, size, "%s %s", verb->group, verb->name);
+    return room;
+}
+
+int command_number(const struct command *command, enum flag_id flag, uint64_t maximum,
+                   uint64_t *ret)
+{
+    const char *text = command->values[flag];
+    char *end;
+
+    if (!text)
+        return 0;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || value > maximum)
+        return message_fail(command, EXIT_USAGE,
+                            "--%s: '%s' is not a whole number up to %" PRIu64, flags[flag].name,
+                            text, maximum);
+    *ret = value;
+    return 0;
+}
+
+int command_duration(const struct command *command, enum flag_id flag, int64_t *ret_us)
+{
+    const char *text = command->values[flag];
+
+    if (!text)
+        return 0;
+    /* The schema knows how a duration is written; any message with one in it will do. */
+    Wafer__SystemFaultRequest holder = WAFER__SYSTEM_FAULT_REQUEST__INIT;
+    struct bind_errors errors = { .count = 0 };
+    owned(free) char *assignment = text_format("for=%s", text);
+    int exit = 0;
+
+    if (bind_set(&holder.base, assignment, &errors) < 0 || !holder.for_)
+        exit = message_fail(command, EXIT_USAGE, "--%s: %s", flags[flag].name,
+                            errors.count ? errors.items[0].text : "not a duration like 90m");
+    else
+        *ret_us = holder.for_->us;
+    if (holder.for_)
+        protobuf_c_message_free_unpacked(&holder.for_->base, NULL);
+    bind_errors_done(&errors);
+    return exit;
+}
