@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/message.h"
 #include "model/bind.h"
@@ -34,8 +35,7 @@ const struct group *group_find(const char *name)
 
 char *verb_suggest(const struct group *group, const char *name)
 {
-    owned(free) const char **names =
-        memory_new((verbs_count + groups_count + 1) * sizeof(*names));
+    owned(free) const char **names = memory_new((verbs_count + groups_count + 1) * sizeof(*names));
     const char *group_name = group ? group->name : NULL;
     size_t count = 0;
 

@@ -1,16 +1,15 @@
 #include "cli/command.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "api.pb-c.h"
+#include "base/duration.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/arguments.h"
 #include "cli/message.h"
-#include "model/bind.h"
 
 #define DEFAULT_SOCKET "/run/waferd/waferd.sock"
 
@@ -117,6 +116,7 @@ static int read_socket(struct command *command)
         command->socket_origin = "WAFER_SOCKET";
     } else {
         command->socket_path = DEFAULT_SOCKET;
+        command->socket_origin = "built in";
     }
     return 0;
 }
@@ -159,39 +159,19 @@ int command_number(const struct command *command, enum flag_id flag, uint64_t ma
                    uint64_t *ret)
 {
     const char *text = command->values[flag];
-    char *end;
 
-    if (!text)
-        return 0;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || value > maximum)
-        return message_fail(command, EXIT_USAGE,
-                            "--%s: '%s' is not a whole number up to %" PRIu64, flags[flag].name,
-                            text, maximum);
-    *ret = value;
+    if (text && number_parse_whole(text, maximum, ret) < 0)
+        return message_fail(command, EXIT_USAGE, "--%s: '%s' is not a whole number up to %" PRIu64,
+                            flags[flag].name, text, maximum);
     return 0;
 }
 
 int command_duration(const struct command *command, enum flag_id flag, int64_t *ret_us)
 {
     const char *text = command->values[flag];
+    struct diag diag;
 
-    if (!text)
-        return 0;
-    /* The schema knows how a duration is written; any message with one in it will do. */
-    Wafer__SystemFaultRequest holder = WAFER__SYSTEM_FAULT_REQUEST__INIT;
-    struct bind_errors errors = { .count = 0 };
-    owned(free) char *assignment = text_format("for=%s", text);
-    int exit = 0;
-
-    if (bind_set(&holder.base, assignment, &errors) < 0 || !holder.for_)
-        exit = message_fail(command, EXIT_USAGE, "--%s: %s", flags[flag].name,
-                            errors.count ? errors.items[0].text : "not a duration like 90m");
-    else
-        *ret_us = holder.for_->us;
-    if (holder.for_)
-        protobuf_c_message_free_unpacked(&holder.for_->base, NULL);
-    bind_errors_done(&errors);
-    return exit;
+    if (text && duration_parse(text, ret_us, &diag) < 0)
+        return message_fail(command, EXIT_USAGE, "--%s: %s", flags[flag].name, diag.text);
+    return 0;
 }

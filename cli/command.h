@@ -1,7 +1,7 @@
 /* command — what was asked for: one parsed command line and the settings that go with it.
  *
- * One table of flags and one of verbs (verbs.c) drive parsing and help. Everything that a verb needs
- * of its surroundings is in here, so verbs read no environment.
+ * One table of flags and one of verbs (verbs.c) drive parsing and help. Everything that a verb
+ * needs of its surroundings is in here, so verbs read no environment.
  *
  * Exit codes  functions that can fail towards the user print their message themselves and return
  *             an exit code of wafer(1); 0 is success
@@ -18,7 +18,8 @@
 #define BIT(n) (UINT64_C(1) << (n))
 
 enum {
-    EXIT_JOB_FAILED = 1,
+    EXIT_DIFFERENT = 1,
+    EXIT_NOTHING_MATCHED = 2,
     EXIT_WAIT_TIMEOUT = 6,
     EXIT_USAGE = 64,
     EXIT_DATA = 65,
@@ -88,8 +89,8 @@ enum flag_id {
 
 struct flag {
     const char *name;
-    char letter;           /* 0: none */
-    const char *argument;  /* NULL: takes none */
+    char letter;            /* 0: none */
+    const char *argument;   /* NULL: takes none */
     bool argument_optional; /* only as --name=VALUE */
     const char *summary;
 };
@@ -136,7 +137,7 @@ struct command {
 
     enum format format;
     const char *socket_path;
-    const char *socket_origin; /* the flag or variable that named it, or NULL */
+    const char *socket_origin; /* the flag or variable that named it */
     int64_t timeout_us;        /* 0: not given */
     bool utc;
     struct screen out, err;

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/arguments.h"
 #include "cli/message.h"
@@ -9,11 +10,10 @@
 static const struct {
     const char *name, *text;
 } topics[] = {
-    { "targets",
-      "7         a job            7_3   element 3 of an array\n"
-      "7.2       its attempt 2    name  the newest job of that name\n"
-      "7@3000    the checkpoint of job 7 at step 3000\n"
-      "-         reads targets from standard input, one a line\n" },
+    { "targets", "7         a job            7_3   element 3 of an array\n"
+                 "7.2       its attempt 2    name  the newest job of that name\n"
+                 "7@3000    the checkpoint of job 7 at step 3000\n"
+                 "-         reads targets from standard input, one a line\n" },
     { "formats",
       "table  for people; widths follow the terminal, and may change between versions\n"
       "json   one document, or one a line of what goes on; stable within its schema version\n"
@@ -29,13 +29,12 @@ static const struct {
       " 64  usage                          76  other protocol version\n"
       "130  Ctrl-C; the job goes on        77  denied\n"
       "                                    78  configuration is wrong\n" },
-    { "environment",
-      "WAFER_SOCKET  the controller's socket; else /run/waferd/waferd.sock\n"
-      "WAFER_OUTPUT  table, json or plain\n"
-      "WAFER_TZ      UTC or local\n"
-      "NO_COLOR      no colour, when not empty\n"
-      "COLUMNS       width of tables\n"
-      "Flags win over the environment.\n" },
+    { "environment", "WAFER_SOCKET  the controller's socket; else /run/waferd/waferd.sock\n"
+                     "WAFER_OUTPUT  table, json or plain\n"
+                     "WAFER_TZ      UTC or local\n"
+                     "NO_COLOR      no colour, when not empty\n"
+                     "COLUMNS       width of tables\n"
+                     "Flags win over the environment.\n" },
 };
 
 static void print_flag(const struct flag *flag)
@@ -47,7 +46,7 @@ static void print_flag(const struct flag *flag)
     owned(free) char *left =
         text_format("%c%c%s--%s%s", flag->letter ? '-' : ' ', flag->letter ? flag->letter : ' ',
                     flag->letter ? ", " : "  ", flag->name, value ? value : "");
-    printf("  %-22s  %s\n", left, flag->summary);
+    printf("  %-26s  %s\n", left, flag->summary);
 }
 
 static void print_flags(uint64_t which)
@@ -59,30 +58,30 @@ static void print_flags(uint64_t which)
 
 static void print_verb_line(const struct verb *verb)
 {
-    owned(free) char *left = text_format("%s%s%s%s%s", verb->group ? verb->group : "",
-                                         verb->group ? " " : "", verb->name,
-                                         verb->targets ? " " : "", verb->targets ? verb->targets : "");
-    printf("  %-22s  %s\n", left, verb->summary);
+    owned(free) char *left =
+        text_format("%s%s%s%s%s", verb->group ? verb->group : "", verb->group ? " " : "",
+                    verb->name, verb->targets ? " " : "", verb->targets ? verb->targets : "");
+    printf("  %-26s  %s\n", left, verb->summary);
 }
 
 static void print_verb(const struct verb *verb)
 {
-    printf("wafer %s%s%s%s%s%s — %s\n", verb->group ? verb->group : "", verb->group ? " " : "",
+    printf("wafer %s%s%s%s%s%s\n%s\n", verb->group ? verb->group : "", verb->group ? " " : "",
            verb->name, verb->targets ? " " : "", verb->targets ? verb->targets : "",
            verb->flags ? " [flags]" : "", verb->summary);
     if (verb->text)
         printf("\n%s", verb->text);
     if (verb->flags) {
-        printf("\nFlags\n");
+        printf("\nflags\n");
         print_flags(verb->flags);
     }
-    printf("\nFlags of every verb\n");
+    printf("\nflags of every verb\n");
     print_flags(BIT(FLAGS_EVERYWHERE) - 1);
 }
 
 static void print_group(const struct group *group)
 {
-    printf("wafer %s VERB — %s\n\n", group->name, group->summary);
+    printf("wafer %s VERB\n%s\n\n", group->name, group->summary);
     for (size_t i = 0; i < verbs_count; i++)
         if (verbs[i].group && strcmp(verbs[i].group, group->name) == 0)
             print_verb_line(&verbs[i]);
@@ -91,7 +90,7 @@ static void print_group(const struct group *group)
 
 static void print_everything(void)
 {
-    printf("wafer VERB [TARGET...] [flags] — training jobs on wafer-scale systems\n\nJobs\n");
+    printf("wafer VERB [TARGET...] [flags]\ntraining jobs on wafer-scale systems\n\njobs\n");
     for (size_t i = 0; i < verbs_count; i++)
         if (!verbs[i].group)
             print_verb_line(&verbs[i]);
@@ -101,7 +100,7 @@ static void print_everything(void)
             if (verbs[j].group && strcmp(verbs[j].group, groups[i].name) == 0)
                 print_verb_line(&verbs[j]);
     }
-    printf("\nFlags of every verb\n");
+    printf("\nflags of every verb\n");
     print_flags(BIT(FLAGS_EVERYWHERE) - 1);
     printf("\n'wafer VERB -h' has the flags of a verb. Topics of 'wafer help':");
     for (size_t i = 0; i < ELEMENTS(topics); i++)

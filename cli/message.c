@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/text.h"
 
@@ -11,11 +12,16 @@ static const struct {
     int exit;
     const char *code;
 } codes[] = {
-    { EXIT_WAIT_TIMEOUT, "E_TIMEOUT" }, { EXIT_USAGE, "E_USAGE" },
-    { EXIT_DATA, "E_FIELD" },           { EXIT_NO_INPUT, "E_NO_INPUT" },
-    { EXIT_UNREACHABLE, "E_UNREACHABLE" }, { EXIT_INTERNAL, "E_INTERNAL" },
-    { EXIT_IO, "E_IO" },                { EXIT_PROTOCOL, "E_PROTOCOL" },
-    { EXIT_DENIED, "E_DENIED" },        { EXIT_CONFIG, "E_CONFIG" },
+    { EXIT_WAIT_TIMEOUT, "E_TIMEOUT" },
+    { EXIT_USAGE, "E_USAGE" },
+    { EXIT_DATA, "E_FIELD" },
+    { EXIT_NO_INPUT, "E_NO_INPUT" },
+    { EXIT_UNREACHABLE, "E_UNREACHABLE" },
+    { EXIT_INTERNAL, "E_INTERNAL" },
+    { EXIT_IO, "E_IO" },
+    { EXIT_PROTOCOL, "E_PROTOCOL" },
+    { EXIT_DENIED, "E_DENIED" },
+    { EXIT_CONFIG, "E_CONFIG" },
 };
 
 static const char *code_of(int exit)
@@ -103,8 +109,7 @@ static void print_bind_json(const struct command *command, const char *file,
     print_json(&item, command->err.stream);
 }
 
-int message_bind(const struct command *command, const char *file,
-                 const struct bind_errors *errors)
+int message_bind(const struct command *command, const char *file, const struct bind_errors *errors)
 {
     for (size_t i = 0; i < errors->count; i++) {
         if (command->format == FORMAT_JSON) {

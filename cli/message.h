@@ -16,8 +16,7 @@ int message_fail(const struct command *command, int exit, const char *format, ..
 int message_refused(const struct command *command, const Wafer__Error *error);
 
 /* Each error of a job file on a line of its own; returns 65. */
-int message_bind(const struct command *command, const char *file,
-                 const struct bind_errors *errors);
+int message_bind(const struct command *command, const char *file, const struct bind_errors *errors);
 
 /* News that is neither data nor an error, on stderr; nothing with -q. */
 void message_note(const struct command *command, const char *format, ...)

@@ -20,8 +20,8 @@ void screen_init(struct screen *screen, FILE *stream, enum color_choice color)
     screen->stream = stream;
     screen->is_terminal = isatty(fileno(stream));
     screen->is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    screen->color = color == COLOR_ALWAYS ||
-                    (color == COLOR_AUTO && wants_color(screen->is_terminal));
+    screen->color =
+        color == COLOR_ALWAYS || (color == COLOR_AUTO && wants_color(screen->is_terminal));
 }
 
 unsigned screen_width(const struct screen *screen)
@@ -42,7 +42,7 @@ unsigned screen_width(const struct screen *screen)
 }
 
 static const char *const sequences[] = {
-    [STYLE_NONE] = "",          [STYLE_GOOD] = "\x1b[32m", [STYLE_BAD] = "\x1b[31m",
+    [STYLE_NONE] = "",           [STYLE_GOOD] = "\x1b[32m", [STYLE_BAD] = "\x1b[31m",
     [STYLE_ACTIVE] = "\x1b[36m", [STYLE_FAINT] = "\x1b[2m", [STYLE_BOLD] = "\x1b[1m",
 };
 

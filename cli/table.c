@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/text.h"
 
@@ -20,7 +21,6 @@ struct table {
     const struct screen *screen;
     struct cell *cells;
     size_t count, capacity;
-
 };
 
 struct table *table_new(const struct column *columns, size_t count, const struct screen *screen)

@@ -7,34 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-
-/* Length of the character at `bytes` and its number; 0 for bytes that are no UTF-8, -1 when `length`
- * ends inside of one. */
-static int decode(const unsigned char *bytes, size_t length, uint32_t *ret)
-{
-    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    int count = bytes[0] < 0x80 ? 1
-                : bytes[0] < 0xc2 ? 0
-                : bytes[0] < 0xe0 ? 2
-                : bytes[0] < 0xf0 ? 3
-                : bytes[0] < 0xf5 ? 4
-                                  : 0;
-
-    if (count == 0)
-        return 0;
-    uint32_t value = count == 1 ? bytes[0] : bytes[0] & (0x7fu >> count);
-    for (int i = 1; i < count; i++) {
-        if ((size_t)i == length)
-            return -1;
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (bytes[i] & 0x3f);
-    }
-    if (value < smallest[count] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
-        return 0;
-    *ret = value;
-    return count;
-}
+#include "base/utf8.h"
 
 static bool is_control(uint32_t value)
 {
@@ -59,33 +32,29 @@ static void append_escape(struct buffer *buffer, uint32_t value)
     }
 }
 
-static void append_hex(struct buffer *buffer, const unsigned char *bytes, int count)
+static void append_hex(struct buffer *buffer, const char *bytes, size_t count)
 {
-    for (int i = 0; i < count; i++)
-        buffer_format(buffer, "\\x%02x", bytes[i]);
+    for (size_t i = 0; i < count; i++)
+        buffer_format(buffer, "\\x%02x", (unsigned char)bytes[i]);
 }
 
 /* One character, or one byte that belongs to none, for people. Returns how many bytes it took. */
-static size_t append_display(struct buffer *buffer, const unsigned char *bytes, size_t length,
-                             bool is_utf8)
+static size_t append_display(struct buffer *buffer, const char *text, size_t length, bool is_utf8)
 {
     uint32_t value = 0;
-    int count = decode(bytes, length, &value);
+    size_t count = utf8_next(text, length, &value);
 
-    if (count <= 0) {
-        if (is_utf8)
-            buffer_append_text(buffer, "\uFFFD");
-        else
-            append_hex(buffer, bytes, 1);
-        return 1;
-    }
-    if (is_control(value) || is_deceptive(value))
+    if (!count && is_utf8)
+        buffer_append_text(buffer, UTF8_REPLACEMENT);
+    else if (!count)
+        append_hex(buffer, text, 1);
+    else if (is_control(value) || is_deceptive(value))
         append_escape(buffer, value);
     else if (value < 0x80 || is_utf8)
-        buffer_append(buffer, bytes, (size_t)count);
+        buffer_append(buffer, text, count);
     else
-        append_hex(buffer, bytes, count);
-    return (size_t)count;
+        append_hex(buffer, text, count);
+    return count ? count : 1;
 }
 
 char *text_display(const char *text, bool is_utf8)
@@ -94,8 +63,26 @@ char *text_display(const char *text, bool is_utf8)
     size_t length = strlen(text);
 
     for (size_t i = 0; i < length;)
-        i += append_display(&buffer, (const unsigned char *)text + i, length - i, is_utf8);
+        i += append_display(&buffer, text + i, length - i, is_utf8);
     return buffer_text(&buffer);
+}
+
+static size_t append_plain(struct buffer *buffer, const char *text, size_t length)
+{
+    uint32_t value = 0;
+    size_t count = utf8_next(text, length, &value);
+
+    if (!count)
+        append_hex(buffer, text, 1);
+    else if (value == '\\')
+        buffer_append_text(buffer, "\\\\");
+    else if (value < 0x80 && is_control(value))
+        append_escape(buffer, value);
+    else if (is_control(value))
+        append_hex(buffer, text, count);
+    else
+        buffer_append(buffer, text, count);
+    return count ? count : 1;
 }
 
 char *text_plain(const char *text)
@@ -103,23 +90,8 @@ char *text_plain(const char *text)
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
     size_t length = strlen(text);
 
-    for (size_t i = 0; i < length;) {
-        const unsigned char *bytes = (const unsigned char *)text + i;
-        uint32_t value = 0;
-        int count = decode(bytes, length - i, &value);
-
-        if (count <= 0)
-            append_hex(&buffer, bytes, 1);
-        else if (value == '\\')
-            buffer_append_text(&buffer, "\\\\");
-        else if (value < 0x80 && is_control(value))
-            append_escape(&buffer, value);
-        else if (is_control(value))
-            append_hex(&buffer, bytes, count);
-        else
-            buffer_append(&buffer, bytes, (size_t)count);
-        i += count > 0 ? (size_t)count : 1;
-    }
+    for (size_t i = 0; i < length;)
+        i += append_plain(&buffer, text + i, length - i);
     return buffer_text(&buffer);
 }
 
@@ -127,11 +99,11 @@ char *text_plain(const char *text)
 static size_t next_character(const char *text, unsigned *ret_cells)
 {
     uint32_t value = 0;
-    int count = decode((const unsigned char *)text, strlen(text), &value);
-    int cells = count > 0 ? wcwidth((wchar_t)value) : 1;
+    size_t count = utf8_next(text, strlen(text), &value);
+    int cells = count ? wcwidth((wchar_t)value) : 1;
 
     *ret_cells = cells < 0 ? 1 : (unsigned)cells;
-    return count > 0 ? (size_t)count : 1;
+    return count ? count : 1;
 }
 
 unsigned text_width(const char *display)
@@ -163,21 +135,33 @@ void text_cut(char *display, unsigned width)
     }
 }
 
+/* Do these bytes begin a character and end within it? */
+static bool is_cut(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+
+    if (first < 0xc2 || first > 0xf4 || length >= size)
+        return false;
+    for (size_t i = 1; i < length; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return false;
+    return true;
+}
+
 char *text_filter(struct text_filter *filter, const void *bytes, size_t length, bool is_utf8,
                   size_t *ret_length)
 {
     owned(buffer_done) struct buffer in = BUFFER_EMPTY;
     owned(buffer_done) struct buffer out = BUFFER_EMPTY;
-    size_t i = 0;
 
     buffer_append(&in, filter->kept, filter->kept_length);
     buffer_append(&in, bytes, length);
     filter->kept_length = 0;
-    while (i < in.length) {
-        const unsigned char *here = buffer_data(&in) + i;
-        uint32_t value;
+    for (size_t i = 0; i < in.length;) {
+        const char *here = (const char *)buffer_data(&in) + i;
 
-        if (decode(here, in.length - i, &value) < 0) {
+        if (is_cut(here, in.length - i)) {
             filter->kept_length = in.length - i;
             memcpy(filter->kept, here, filter->kept_length);
             break;

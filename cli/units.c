@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/duration.h"
 #include "base/memory.h"
 
 struct unit_text units_count(uint64_t count)
@@ -45,17 +46,14 @@ struct unit_text units_grouped(uint64_t count)
 struct unit_text units_seconds(int64_t seconds)
 {
     struct unit_text ret;
-    const char *sign = seconds < 0 ? "-" : "";
-    uint64_t all = seconds < 0 ? -(uint64_t)seconds : (uint64_t)seconds;
-    uint64_t days = all / 86400;
-    unsigned rest = (unsigned)(all % 86400);
+    int64_t most = DURATION_MAX_US / SECOND_US;
 
-    if (days)
-        snprintf(ret.text, sizeof(ret.text), "%s%" PRIu64 "-%02u:%02u:%02u", sign, days,
-                 rest / 3600, rest / 60 % 60, rest % 60);
-    else
-        snprintf(ret.text, sizeof(ret.text), "%s%02u:%02u:%02u", sign, rest / 3600, rest / 60 % 60,
-                 rest % 60);
+    _Static_assert(sizeof(ret.text) >= DURATION_TEXT_SIZE, "a duration fits");
+    duration_format_clock((seconds > most ? most
+                           : seconds < 0  ? 0
+                                          : seconds) *
+                              SECOND_US,
+                          ret.text);
     return ret;
 }
 

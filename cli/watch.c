@@ -1,0 +1,175 @@
+#include "cli/watch.h"
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "cli/message.h"
+#include "cli/user.h"
+#include "model/job.h"
+
+#define WINDOW 64 /* streams at a time; --any opens all */
+
+struct watched {
+    uint64_t request; /* 0: not asked */
+    bool ended;
+    int outcome;
+    Wafer__Job *last;
+};
+
+struct watching {
+    const struct watch *watch;
+    struct connection **connection;
+    struct watched *jobs;
+    size_t open_count, ended_count;
+    bool stopped;
+};
+
+int64_t watch_deadline_us(const struct command *command)
+{
+    return command->timeout_us ? connection_now_us() + command->timeout_us : -1;
+}
+
+static int open_streams(struct watching *watching)
+{
+    const struct watch *watch = watching->watch;
+    size_t window = watch->any ? watch->targets->count : WINDOW;
+
+    for (size_t i = 0; i < watch->targets->count && watching->open_count < window; i++) {
+        struct watched *job = &watching->jobs[i];
+        if (job->ended || job->request)
+            continue;
+
+        Wafer__Request request = WAFER__REQUEST__INIT;
+        Wafer__WatchRequest body = WAFER__WATCH_REQUEST__INIT;
+        body.target = &watch->targets->items[i];
+        request.body_case = WAFER__REQUEST__BODY_WATCH;
+        request.watch = &body;
+        int exit = connection_send(*watching->connection, &request);
+        if (exit)
+            return exit;
+        job->request = request.id;
+        watching->open_count++;
+    }
+    return 0;
+}
+
+static struct watched *find(struct watching *watching, uint64_t request)
+{
+    for (size_t i = 0; i < watching->watch->targets->count; i++)
+        if (watching->jobs[i].request == request)
+            return &watching->jobs[i];
+    return NULL;
+}
+
+static void end(struct watching *watching, struct watched *job, int outcome)
+{
+    job->ended = true;
+    job->request = 0;
+    job->outcome = outcome;
+    watching->open_count--;
+    watching->ended_count++;
+}
+
+static void take_view(struct watching *watching, struct watched *watched, Wafer__Response *response)
+{
+    const struct watch *watch = watching->watch;
+    Wafer__Job *job = response->job;
+
+    response->job = NULL;
+    response->body_case = WAFER__RESPONSE__BODY__NOT_SET;
+    user_fill(job);
+    if (watch->on_job && !watch->on_job(watch->userdata, watched->last, job))
+        watching->stopped = true;
+    if (watched->last)
+        wafer__job__free_unpacked(watched->last, NULL);
+    watched->last = job;
+}
+
+/* 0, or the exit code that ends the whole watch. */
+static int take_response(struct watching *watching, Wafer__Response *response)
+{
+    const struct command *command = watching->watch->command;
+    struct watched *job = response->id ? find(watching, response->id) : NULL;
+
+    if (response->body_case == WAFER__RESPONSE__BODY_ERROR) {
+        int exit = message_refused(command, response->error);
+        if (!job)
+            return exit;
+        end(watching, job, exit);
+        return 0;
+    }
+    if (!job)
+        return 0;
+    if (response->body_case == WAFER__RESPONSE__BODY_JOB)
+        take_view(watching, job, response);
+    if (response->has_more && response->more)
+        return 0;
+    int outcome = job->last ? job_state_exit(job->last->state) : -1;
+    if (outcome < 0)
+        outcome = message_fail(command, EXIT_INTERNAL,
+                               "the controller stopped telling before the job had ended");
+    end(watching, job, outcome);
+    return 0;
+}
+
+static int reopen(struct watching *watching, enum next *ret)
+{
+    *ret = connection_reopen(watching->connection, watching->watch->deadline_us);
+    if (*ret == NEXT_GONE)
+        return connection_gone(*watching->connection);
+    for (size_t i = 0; i < watching->watch->targets->count; i++)
+        watching->jobs[i].request = 0;
+    watching->open_count = 0;
+    return 0;
+}
+
+static const char *still_running(const struct watching *watching)
+{
+    return watching->watch->targets->count == 1 ? "the job goes on" : "the jobs go on";
+}
+
+static int watch_to_the_end(struct watching *watching)
+{
+    const struct watch *watch = watching->watch;
+    size_t wanted = watch->any ? 1 : watch->targets->count;
+
+    while (watching->ended_count < wanted && !watching->stopped) {
+        owned(response_free) Wafer__Response *response = NULL;
+        int exit = open_streams(watching);
+        if (exit)
+            return exit;
+
+        enum next next = connection_next(*watching->connection, watch->deadline_us, &response);
+        if (next == NEXT_GONE)
+            exit = reopen(watching, &next);
+        else if (next == NEXT_RESPONSE)
+            exit = take_response(watching, response);
+        if (exit)
+            return exit;
+        if (next == NEXT_DEADLINE)
+            return message_fail(watch->command, EXIT_WAIT_TIMEOUT, "not ended within --timeout: %s",
+                                still_running(watching));
+        if (next == NEXT_INTERRUPTED)
+            return message_fail(watch->command, EXIT_INTERRUPTED,
+                                "interrupted: %s, 'wafer wait' waits again",
+                                still_running(watching));
+    }
+    return 0;
+}
+
+int watch_jobs(const struct watch *watch, struct connection **connection)
+{
+    size_t count = watch->targets->count;
+    struct watching watching = { .watch = watch, .connection = connection };
+
+    connection_catch_interrupt();
+    watching.jobs = memory_new(count * sizeof(*watching.jobs));
+    int exit = watch_to_the_end(&watching);
+    for (size_t i = 0; i < count; i++) {
+        if (!exit && watching.jobs[i].ended)
+            exit = watching.jobs[i].outcome;
+        if (watching.jobs[i].last)
+            wafer__job__free_unpacked(watching.jobs[i].last, NULL);
+    }
+    free(watching.jobs);
+    return exit;
+}
