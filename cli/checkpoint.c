@@ -60,9 +60,9 @@ static void print_plain(const Wafer__CheckpointList *list)
 static void print_table(const struct command *command, const Wafer__CheckpointList *list)
 {
     static const struct column columns[] = {
-        { "CHECKPOINT", 0, 0, false }, { "STEP", 0, 0, true },     { "STATE", 0, 0, false },
-        { "SIZE", 0, 0, true },        { "SHARDS", 0, 2, true },   { "METRIC", 0, 3, true },
-        { "PIN", 0, 0, false },        { "CREATED", 0, 1, false }, { "DETAIL", 6, 4, false },
+        { "CHECKPOINT", 0, 0, false }, { "STEP", 0, 3, true },     { "STATE", 0, 0, false },
+        { "SIZE", 0, 0, true },        { "SHARDS", 0, 5, true },   { "METRIC", 0, 4, true },
+        { "PIN", 0, 0, false },        { "CREATED", 0, 2, false }, { "DETAIL", 9, 0, false },
     };
     owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
     int64_t bytes = 0;

@@ -36,6 +36,7 @@ static int read_format(struct command *command)
         origin = "WAFER_OUTPUT";
         exit = EXIT_CONFIG;
     }
+    command->format = FORMAT_TABLE;
     if (!name)
         return 0;
     for (enum format i = 0; i < FORMATS; i++) {
@@ -121,13 +122,30 @@ static int read_socket(struct command *command)
     return 0;
 }
 
+/* Errors come before the format is known, and a script that asks for JSON wants them as such. */
+static enum format format_of_errors(int argc, char *const *argv)
+{
+    const char *name = environment("WAFER_OUTPUT");
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        bool is_flag = strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0;
+        if (is_flag && i + 1 < argc)
+            name = argv[i + 1];
+        else if (strncmp(argv[i], "--output=", 9) == 0)
+            name = argv[i] + 9;
+        else if (strcmp(argv[i], "-ojson") == 0)
+            name = argv[i] + 2;
+    }
+    return name && strcmp(name, "json") == 0 ? FORMAT_JSON : FORMAT_TABLE;
+}
+
 int command_parse(int argc, char *const *argv, struct command *ret)
 {
     memset(ret, 0, sizeof(*ret));
     screen_init(&ret->out, stdout, COLOR_AUTO);
     screen_init(&ret->err, stderr, COLOR_AUTO);
+    ret->format = format_of_errors(argc, argv);
     int exit = arguments_parse(argc, argv, ret);
-    /* The format first: it decides how the errors of the others are written. */
     int (*const readers[])(struct command *) = { read_format, read_zone, read_color, read_socket };
 
     for (size_t i = 0; !exit && i < ELEMENTS(readers); i++)

@@ -33,6 +33,13 @@ static bool on_job(void *userdata, const Wafer__Job *before, const Wafer__Job *j
     return output_flush();
 }
 
+static void on_message(void *userdata)
+{
+    struct follower *follower = userdata;
+
+    progress_erase(&follower->progress);
+}
+
 int follow_jobs(const struct command *command, struct connection **connection,
                 const struct targets *targets, bool with_progress)
 {
@@ -42,6 +49,7 @@ int follow_jobs(const struct command *command, struct connection **connection,
         .targets = targets,
         .deadline_us = watch_deadline_us(command),
         .on_job = on_job,
+        .on_message = on_message,
         .userdata = &follower,
     };
 

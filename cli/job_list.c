@@ -15,14 +15,14 @@
 
 static const struct column columns[] = {
     { "JOBID", 0, 0, false }, { "NAME", 8, 0, false },     { "USER", 4, 5, false },
-    { "QUEUE", 4, 4, false }, { "SYS", 0, 0, true },       { "STATE", 0, 0, false },
-    { "PHASE", 4, 2, false }, { "STEP/MAX", 0, 0, false }, { "ELAPSED/LIMIT", 0, 1, false },
+    { "QUEUE", 5, 4, false }, { "SYS", 0, 0, true },       { "STATE", 0, 0, false },
+    { "PHASE", 7, 2, false }, { "STEP/MAX", 0, 0, false }, { "ELAPSED/LIMIT", 0, 1, false },
     { "CKPT", 0, 3, false },  { "REASON", 9, 0, false },
 };
 /* Lists of one's own jobs do without the user. */
 static const struct column columns_mine[] = {
-    { "JOBID", 0, 0, false },    { "NAME", 8, 0, false },          { "QUEUE", 4, 4, false },
-    { "SYS", 0, 0, true },       { "STATE", 0, 0, false },         { "PHASE", 4, 2, false },
+    { "JOBID", 0, 0, false },    { "NAME", 8, 0, false },          { "QUEUE", 5, 4, false },
+    { "SYS", 0, 0, true },       { "STATE", 0, 0, false },         { "PHASE", 7, 2, false },
     { "STEP/MAX", 0, 0, false }, { "ELAPSED/LIMIT", 0, 1, false }, { "CKPT", 0, 3, false },
     { "REASON", 9, 0, false },
 };

@@ -25,7 +25,7 @@ static void add_part(struct buffer *value, const char *format, ...)
     owned(free) char *part = text_vformat(format, arguments);
     va_end(arguments);
     if (value->length)
-        buffer_append_text(value, "  ");
+        buffer_append_text(value, ", ");
     buffer_append_text(value, part);
 }
 
@@ -100,9 +100,11 @@ static void print_systems(const struct command *command, const Wafer__Job *job)
     if (systems && systems->has_requested)
         add_part(&value, "%" PRIu32, systems->requested);
     if (systems && systems->has_min && systems->min != systems->requested)
-        add_part(&value, "(at least %" PRIu32 ")", systems->min);
-    for (size_t i = 0; systems && i < systems->n_allocated; i++)
-        add_part(&value, "%s", systems->allocated[i]);
+        add_part(&value, "at least %" PRIu32, systems->min);
+    if (systems && systems->n_allocated)
+        add_part(&value, "on %s", systems->allocated[0]);
+    for (size_t i = 1; systems && i < systems->n_allocated; i++)
+        buffer_format(&value, " %s", systems->allocated[i]);
     if (job->pool)
         add_part(&value, "pool %s", job->pool);
     if (job->platform)
@@ -119,7 +121,8 @@ static void print_progress(const struct command *command, const Wafer__Job *job)
         return;
     add_part(&value, "step %s", units_grouped(progress->step).text);
     if (progress->has_max_steps)
-        add_part(&value, "of %s (%u%%)", units_grouped(progress->max_steps).text, job_percent(job));
+        buffer_format(&value, " of %s (%u%%)", units_grouped(progress->max_steps).text,
+                      job_percent(job));
     if (progress->has_eta_s)
         add_part(&value, "ends in %s", units_seconds(progress->eta_s).text);
     print_parts(command, "progress", &value);

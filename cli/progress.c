@@ -135,11 +135,16 @@ char *progress_changes(const Wafer__Job *before, const Wafer__Job *job, bool wit
 {
     owned(buffer_done) struct buffer lines = BUFFER_EMPTY;
 
+    bool is_end = job_state_is_terminal(job->state), has_moved = state_changed(before, job);
+
+    /* In the order in which it came about: the end is last. */
     add_attempt(&lines, before, job);
+    if (has_moved && !is_end)
+        add_state(&lines, job);
     if (with_steps)
         add_steps(&lines, before, job);
     add_checkpoint(&lines, before, job);
-    if (state_changed(before, job))
+    if (has_moved && is_end)
         add_state(&lines, job);
     return buffer_text(&lines);
 }
@@ -157,7 +162,7 @@ void progress_init(struct progress *progress, const struct command *command, siz
         job_count == 1 && command->err.is_terminal && term && *term && strcmp(term, "dumb") != 0;
 }
 
-static void erase(struct progress *progress)
+void progress_erase(struct progress *progress)
 {
     if (progress->drawn)
         fprintf(progress->command->err.stream, "\x1b[%uA\r\x1b[J", progress->drawn);
@@ -215,7 +220,8 @@ static void draw_figures(struct progress *progress, const Wafer__Job *job)
     if (checkpoint && checkpoint->has_last_good_step)
         buffer_format(&line, "  checkpoint %s %s", units_grouped(checkpoint->last_good_step).text,
                       checkpoint->verified ? "verified" : "written");
-    draw_line(progress, STYLE_NONE, &line);
+    if (line.length)
+        draw_line(progress, STYLE_NONE, &line);
 }
 
 static void draw(struct progress *progress, const Wafer__Job *job)
@@ -248,7 +254,7 @@ void progress_show(struct progress *progress, const Wafer__Job *before, const Wa
 {
     owned(free) char *changes = progress_changes(before, job, !progress->is_live);
 
-    erase(progress);
+    progress_erase(progress);
     print_lines(&progress->command->err, changes);
     if (progress->is_live && !job_state_is_terminal(job->state))
         draw(progress, job);

@@ -18,6 +18,9 @@ void progress_init(struct progress *progress, const struct command *command, siz
 /* A new view of a job; `before` is the one before it, or NULL. */
 void progress_show(struct progress *progress, const Wafer__Job *before, const Wafer__Job *job);
 
+/* Before something else is told on stderr. */
+void progress_erase(struct progress *progress);
+
 /* What has changed, a line each, not yet made safe to show; "" for nothing. Of the steps, each
  * tenth is told `with_steps`. The caller frees. */
 char *progress_changes(const Wafer__Job *before, const Wafer__Job *job, bool with_steps);

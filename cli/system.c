@@ -49,9 +49,9 @@ static void print_plain(const Wafer__SystemList *list)
 static void print_table(const struct command *command, const Wafer__SystemList *list)
 {
     static const struct column columns[] = {
-        { "SYSTEM", 0, 0, false }, { "POOL", 4, 0, false },   { "PLATFORM", 4, 0, false },
-        { "HOST", 4, 2, false },   { "STATE", 0, 0, false },  { "JOB", 0, 0, true },
-        { "SINCE", 0, 1, false },  { "REASON", 9, 0, false },
+        { "SYSTEM", 0, 0, false }, { "POOL", 8, 0, false },    { "PLATFORM", 8, 0, false },
+        { "HOST", 8, 2, false },   { "STATE", 0, 0, false },   { "JOB", 0, 0, true },
+        { "SINCE", 0, 1, false },  { "REASON", 16, 0, false },
     };
     owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
     size_t busy = 0;

@@ -113,6 +113,8 @@ static int take_response(struct watching *watching, Wafer__Response *response)
 
 static int reopen(struct watching *watching, enum next *ret)
 {
+    if (watching->watch->on_message)
+        watching->watch->on_message(watching->watch->userdata);
     *ret = connection_reopen(watching->connection, watching->watch->deadline_us);
     if (*ret == NEXT_GONE)
         return connection_gone(*watching->connection);

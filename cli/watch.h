@@ -16,6 +16,8 @@ struct watch {
     /* Each view of a job, with the one before it (NULL: the first); may be NULL. False: nobody
      * reads on. */
     bool (*on_job)(void *userdata, const Wafer__Job *before, const Wafer__Job *job);
+    /* Before something is told on stderr that does not end the watch; may be NULL. */
+    void (*on_message)(void *userdata);
     void *userdata;
 };
 

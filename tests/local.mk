@@ -10,6 +10,7 @@ include tests/vault/local.mk
 include tests/net/local.mk
 include tests/sim/local.mk
 include tests/dst/local.mk
+include tests/cli/local.mk
 endif
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
