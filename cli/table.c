@@ -139,6 +139,12 @@ static unsigned *lay_out(const struct table *table, bool header)
     return widths;
 }
 
+static void print_spaces(FILE *stream, unsigned count)
+{
+    while (count--)
+        putc_unlocked(' ', stream);
+}
+
 static void print_cell(const struct screen *screen, const struct column *column,
                        const struct cell *cell, unsigned width, bool is_last)
 {
@@ -153,12 +159,12 @@ static void print_cell(const struct screen *screen, const struct column *column,
         used = text_width(cut);
     }
     unsigned padding = used < width ? width - used : 0;
-    if (column->right)
-        fprintf(screen->stream, "%*s", (int)padding, "");
-    fprintf(screen->stream, "%s%s%s", screen_begin(screen, cell->style), text,
-            screen_end(screen, cell->style));
+    print_spaces(screen->stream, column->right ? padding : 0);
+    fputs(screen_begin(screen, cell->style), screen->stream);
+    fputs(text, screen->stream);
+    fputs(screen_end(screen, cell->style), screen->stream);
     if (!is_last)
-        fprintf(screen->stream, "%*s", (int)(column->right ? 0 : padding) + GAP, "");
+        print_spaces(screen->stream, GAP + (column->right ? 0 : padding));
 }
 
 static void print_row(const struct table *table, const struct cell *cells, const unsigned *widths)

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 static bool is_control(uint32_t value)
@@ -57,10 +58,22 @@ static size_t append_display(struct buffer *buffer, const char *text, size_t len
     return count ? count : 1;
 }
 
+/* Almost every text is printable ASCII, and a list of jobs has a hundred thousand of them. */
+static bool is_simple(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~' || *text == '\\')
+            return false;
+    return true;
+}
+
 char *text_display(const char *text, bool is_utf8)
 {
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
     size_t length = strlen(text);
+
+    if (is_simple(text))
+        return text_copy_length(text, length);
 
     for (size_t i = 0; i < length;)
         i += append_display(&buffer, text + i, length - i, is_utf8);
@@ -90,6 +103,8 @@ char *text_plain(const char *text)
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
     size_t length = strlen(text);
 
+    if (is_simple(text))
+        return text_copy_length(text, length);
     for (size_t i = 0; i < length;)
         i += append_plain(&buffer, text + i, length - i);
     return buffer_text(&buffer);
@@ -99,7 +114,7 @@ char *text_plain(const char *text)
 static size_t next_character(const char *text, unsigned *ret_cells)
 {
     uint32_t value = 0;
-    size_t count = utf8_next(text, strlen(text), &value);
+    size_t count = utf8_next(text, strnlen(text, 4), &value);
     int cells = count ? wcwidth((wchar_t)value) : 1;
 
     *ret_cells = cells < 0 ? 1 : (unsigned)cells;
@@ -110,6 +125,8 @@ unsigned text_width(const char *display)
 {
     unsigned width = 0, cells;
 
+    if (is_simple(display))
+        return (unsigned)strlen(display);
     while (*display) {
         display += next_character(display, &cells);
         width += cells;

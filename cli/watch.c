@@ -101,9 +101,10 @@ static int take_response(struct watching *watching, Wafer__Response *response)
         return 0;
     if (response->body_case == WAFER__RESPONSE__BODY_JOB)
         take_view(watching, job, response);
-    if (response->has_more && response->more)
-        return 0;
+    /* The stream may go on for what is still open after the end: a checkpoint to verify. */
     int outcome = job->last ? job_state_exit(job->last->state) : -1;
+    if (outcome < 0 && response->has_more && response->more)
+        return 0;
     if (outcome < 0)
         outcome = message_fail(command, EXIT_INTERNAL,
                                "the controller stopped telling before the job had ended");
