@@ -140,10 +140,7 @@ static int send_cancel(const struct command *command, struct connection *connect
     body.target = target;
     body.reason = (char *)command->values[FLAG_REASON];
     body.has_now = body.now = command_has(command, FLAG_NOW);
-    int exit = command_duration(command, FLAG_GRACE, &grace.us);
-    if (exit)
-        return exit;
-    if (command_has(command, FLAG_GRACE))
+    if (command_duration(command, FLAG_GRACE, &grace.us) == 0 && grace.us)
         body.grace = &grace;
     request.body_case = WAFER__REQUEST__BODY_CANCEL;
     request.cancel = &body;
@@ -190,7 +187,10 @@ static int send_requeue(const struct command *command, struct connection *connec
 
 int run_cancel(const struct command *command)
 {
-    return change_jobs(command, send_cancel);
+    int64_t grace_us;
+    int exit = command_duration(command, FLAG_GRACE, &grace_us);
+
+    return exit ? exit : change_jobs(command, send_cancel);
 }
 
 int run_hold(const struct command *command)

@@ -19,13 +19,18 @@ static const struct column columns[] = {
     { "PHASE", 7, 2, false }, { "STEP/MAX", 0, 0, false }, { "ELAPSED/LIMIT", 0, 1, false },
     { "CKPT", 0, 3, false },  { "REASON", 9, 0, false },
 };
+#define USER_COLUMN 2
+
 /* Lists of one's own jobs do without the user. */
-static const struct column columns_mine[] = {
-    { "JOBID", 0, 0, false },    { "NAME", 8, 0, false },          { "QUEUE", 5, 4, false },
-    { "SYS", 0, 0, true },       { "STATE", 0, 0, false },         { "PHASE", 7, 2, false },
-    { "STEP/MAX", 0, 0, false }, { "ELAPSED/LIMIT", 0, 1, false }, { "CKPT", 0, 3, false },
-    { "REASON", 9, 0, false },
-};
+static size_t choose_columns(bool all_users, struct column ret[static ELEMENTS(columns)])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ELEMENTS(columns); i++)
+        if (all_users || i != USER_COLUMN)
+            ret[count++] = columns[i];
+    return count;
+}
 
 static void add_time(struct table *table, const Wafer__Job *job)
 {
@@ -128,10 +133,9 @@ static void print_summary(const struct command *command, const Wafer__JobList *j
 void job_list_print(const struct command *command, const Wafer__JobList *jobs,
                     const Wafer__SystemList *systems)
 {
-    bool all_users = command_has(command, FLAG_ALL_USERS);
-    owned(table_free) struct table *table =
-        all_users ? table_new(columns, ELEMENTS(columns), &command->out)
-                  : table_new(columns_mine, ELEMENTS(columns_mine), &command->out);
+    struct column chosen[ELEMENTS(columns)];
+    size_t count = choose_columns(command_has(command, FLAG_ALL_USERS), chosen);
+    owned(table_free) struct table *table = table_new(chosen, count, &command->out);
 
     for (size_t i = 0; i < jobs->n_items; i++)
         add_row(table, command, jobs->items[i], jobs->generated_at);

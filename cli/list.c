@@ -121,15 +121,19 @@ int run_ls(const struct command *command)
     owned(connection_close) struct connection *connection = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__ListRequest body = WAFER__LIST_REQUEST__INIT;
+    int64_t interval_us;
     int exit = read_filter(command, &body);
 
+    if (!exit)
+        exit = list_watch_interval(command, &interval_us);
     request.body_case = WAFER__REQUEST__BODY_LIST;
     request.list = &body;
     if (!exit)
         exit = connection_open(command, &connection);
     if (!exit)
-        exit = command_has(command, FLAG_WATCH) ? list_watch(command, &connection, &request)
-                                                : list_once(command, connection, &request);
+        exit = command_has(command, FLAG_WATCH)
+                   ? list_watch(command, &connection, &request, interval_us)
+                   : list_once(command, connection, &request);
     free(body.states);
     return exit;
 }

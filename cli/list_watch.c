@@ -166,8 +166,16 @@ static int watch(struct list_watcher *watcher, struct connection **connection,
     return exit;
 }
 
+int list_watch_interval(const struct command *command, int64_t *ret_us)
+{
+    const char *text = command->values[FLAG_WATCH];
+
+    *ret_us = DEFAULT_INTERVAL_US;
+    return text && *text ? command_duration(command, FLAG_WATCH, ret_us) : 0;
+}
+
 int list_watch(const struct command *command, struct connection **connection,
-               Wafer__Request *request)
+               Wafer__Request *request, int64_t interval_us)
 {
     struct list_watcher watcher = {
         .command = command,
@@ -175,15 +183,11 @@ int list_watch(const struct command *command, struct connection **connection,
         .list = WAFER__JOB_LIST__INIT,
         .is_screen = command->format == FORMAT_TABLE && command->out.is_terminal,
         .is_dirty = command->out.is_terminal,
-        .interval_us = DEFAULT_INTERVAL_US,
+        .interval_us = interval_us,
     };
-    int exit = 0;
 
-    if (*command->values[FLAG_WATCH])
-        exit = command_duration(command, FLAG_WATCH, &watcher.interval_us);
     request->list->has_watch = request->list->watch = true;
-    if (!exit)
-        exit = watch(&watcher, connection, request);
+    int exit = watch(&watcher, connection, request);
     forget_jobs(&watcher);
     free(watcher.list.items);
     return exit;

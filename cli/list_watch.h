@@ -5,7 +5,10 @@
 
 #include "cli/connection.h"
 
+/* How often to draw; 64 for a value that is no duration. */
+int list_watch_interval(const struct command *command, int64_t *ret_us);
+
 int list_watch(const struct command *command, struct connection **connection,
-               Wafer__Request *request);
+               Wafer__Request *request, int64_t interval_us);
 
 #endif

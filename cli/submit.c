@@ -53,7 +53,7 @@ static int read_job_file(const struct command *command, const char *path, struct
 /* ---- flags that stand for --set ------------------------------------------------------------ */
 
 struct sets {
-    char *made[8]; /* what the flags stand for, before the user's own */
+    char *made[7]; /* what the flags stand for, before the user's own */
     const char **all;
 };
 
