@@ -1,5 +1,6 @@
 #include "base/cleanup.h"
 #include "cli/job_text.h"
+#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/watch.h"
@@ -26,6 +27,8 @@ int run_wait(const struct command *command)
     owned(connection_close) struct connection *connection = NULL;
     int exit = targets_read(command, &targets);
 
+    if (!exit && command_has(command, FLAG_ANY) && targets.count > WATCH_STREAMS)
+        exit = message_fail(command, EXIT_USAGE, "--any takes at most %d jobs", WATCH_STREAMS);
     if (!exit)
         exit = connection_open(command, &connection);
     if (exit)

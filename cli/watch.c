@@ -6,10 +6,8 @@
 #include "cli/user.h"
 #include "model/job.h"
 
-#define WINDOW 64 /* streams at a time; --any opens all */
-
 struct watched {
-    uint64_t request; /* 0: not asked */
+    uint64_t request; /* of its stream; 0: none is open */
     bool ended;
     int outcome;
     Wafer__Job *last;
@@ -31,9 +29,8 @@ int64_t watch_deadline_us(const struct command *command)
 static int open_streams(struct watching *watching)
 {
     const struct watch *watch = watching->watch;
-    size_t window = watch->any ? watch->targets->count : WINDOW;
 
-    for (size_t i = 0; i < watch->targets->count && watching->open_count < window; i++) {
+    for (size_t i = 0; i < watch->targets->count && watching->open_count < WATCH_STREAMS; i++) {
         struct watched *job = &watching->jobs[i];
         if (job->ended || job->request)
             continue;
@@ -60,13 +57,19 @@ static struct watched *find(struct watching *watching, uint64_t request)
     return NULL;
 }
 
-static void end(struct watching *watching, struct watched *job, int outcome)
+static void end_job(struct watching *watching, struct watched *job, int outcome)
 {
+    if (job->ended)
+        return;
     job->ended = true;
-    job->request = 0;
     job->outcome = outcome;
-    watching->open_count--;
     watching->ended_count++;
+}
+
+static void end_stream(struct watching *watching, struct watched *job)
+{
+    job->request = 0;
+    watching->open_count--;
 }
 
 static void take_view(struct watching *watching, struct watched *watched, Wafer__Response *response)
@@ -94,21 +97,25 @@ static int take_response(struct watching *watching, Wafer__Response *response)
         int exit = message_refused(command, response->error);
         if (!job)
             return exit;
-        end(watching, job, exit);
+        end_stream(watching, job);
+        end_job(watching, job, exit);
         return 0;
     }
     if (!job)
         return 0;
-    if (response->body_case == WAFER__RESPONSE__BODY_JOB)
+    if (response->body_case == WAFER__RESPONSE__BODY_JOB && !job->ended)
         take_view(watching, job, response);
     /* The stream may go on for what is still open after the end: a checkpoint to verify. */
     int outcome = job->last ? job_state_exit(job->last->state) : -1;
-    if (outcome < 0 && response->has_more && response->more)
+    if (outcome >= 0)
+        end_job(watching, job, outcome);
+    if (response->has_more && response->more)
         return 0;
+    end_stream(watching, job);
     if (outcome < 0)
-        outcome = message_fail(command, EXIT_INTERNAL,
-                               "the controller stopped telling before the job had ended");
-    end(watching, job, outcome);
+        end_job(watching, job,
+                message_fail(command, EXIT_INTERNAL,
+                             "the controller stopped telling before the job had ended"));
     return 0;
 }
 

@@ -8,10 +8,12 @@
 #include "cli/connection.h"
 #include "cli/targets.h"
 
+#define WATCH_STREAMS 16 /* at a time: what a controller allows one connection */
+
 struct watch {
     const struct command *command;
     const struct targets *targets;
-    bool any;            /* until the first has ended */
+    bool any;            /* until the first has ended; then at most WATCH_STREAMS targets */
     int64_t deadline_us; /* of connection_now_us(); -1: none */
     /* Each view of a job, with the one before it (NULL: the first); may be NULL. False: nobody
      * reads on. */

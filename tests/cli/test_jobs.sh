@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that make, change and await jobs: what is asked of the controller, told, and exited with.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 36
+plan 37
 
 cat >"$folder/job.yaml" <<'END'
 apiVersion: wafer/v1
@@ -217,6 +217,15 @@ END
 run early wait 7
 exits 70 && err_has "stopped telling before the job had ended"
 ok "a watch that ends early is not taken for a success"
+
+cat >"$folder/lingers" <<'END'
+--- watch
+more: true
+job: {id: 7, state: SUCCEEDED}
+END
+run lingers wait 7
+exits 0
+ok "the end of the job ends the wait, also when the stream goes on for its checkpoints"
 
 i=0
 while [ $i -lt 200 ]; do

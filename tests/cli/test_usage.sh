@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is typed wrong is refused with 64 and the nearest right word, and nothing is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 44
+plan 45
 
 refused() { # STATUS "what it says" ARGUMENT...
     wanted=$1 says=$2
@@ -77,3 +77,5 @@ for verb in plan explain top diff report approval; do
     exits 64 && err_has "unknown verb '$verb'" || break
 done
 ok "verbs of later versions are unknown verbs"
+
+refused 64 "wafer: wait: --any takes at most 16 jobs" wait --any $(seq 17)
