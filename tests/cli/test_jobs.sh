@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that make, change and await jobs: what is asked of the controller, told, and exited with.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 37
+plan 36
 
 cat >"$folder/job.yaml" <<'END'
 apiVersion: wafer/v1
