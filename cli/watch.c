@@ -7,7 +7,7 @@
 #include "model/job.h"
 
 struct watched {
-    uint64_t request; /* of its stream; 0: none is open */
+    uint64_t request; /* of its stream */
     bool ended;
     int outcome;
     Wafer__Job *last;
@@ -17,7 +17,9 @@ struct watching {
     const struct watch *watch;
     struct connection **connection;
     struct watched *jobs;
+    struct watched *open[WATCH_STREAMS]; /* those whose stream is open */
     size_t open_count, ended_count;
+    size_t next; /* of jobs: before it each has been asked for */
     bool stopped;
 };
 
@@ -30,9 +32,10 @@ static int open_streams(struct watching *watching)
 {
     const struct watch *watch = watching->watch;
 
-    for (size_t i = 0; i < watch->targets->count && watching->open_count < WATCH_STREAMS; i++) {
+    while (watching->next < watch->targets->count && watching->open_count < WATCH_STREAMS) {
+        size_t i = watching->next++;
         struct watched *job = &watching->jobs[i];
-        if (job->ended || job->request)
+        if (job->ended)
             continue;
 
         Wafer__Request request = WAFER__REQUEST__INIT;
@@ -44,16 +47,16 @@ static int open_streams(struct watching *watching)
         if (exit)
             return exit;
         job->request = request.id;
-        watching->open_count++;
+        watching->open[watching->open_count++] = job;
     }
     return 0;
 }
 
 static struct watched *find(struct watching *watching, uint64_t request)
 {
-    for (size_t i = 0; i < watching->watch->targets->count; i++)
-        if (watching->jobs[i].request == request)
-            return &watching->jobs[i];
+    for (size_t i = 0; i < watching->open_count; i++)
+        if (watching->open[i]->request == request)
+            return watching->open[i];
     return NULL;
 }
 
@@ -68,8 +71,11 @@ static void end_job(struct watching *watching, struct watched *job, int outcome)
 
 static void end_stream(struct watching *watching, struct watched *job)
 {
-    job->request = 0;
-    watching->open_count--;
+    size_t i = 0;
+
+    while (watching->open[i] != job)
+        i++;
+    watching->open[i] = watching->open[--watching->open_count];
 }
 
 static void take_view(struct watching *watching, struct watched *watched, Wafer__Response *response)
@@ -91,7 +97,7 @@ static void take_view(struct watching *watching, struct watched *watched, Wafer_
 static int take_response(struct watching *watching, Wafer__Response *response)
 {
     const struct command *command = watching->watch->command;
-    struct watched *job = response->id ? find(watching, response->id) : NULL;
+    struct watched *job = find(watching, response->id);
 
     if (response->body_case == WAFER__RESPONSE__BODY_ERROR) {
         int exit = message_refused(command, response->error);
@@ -126,9 +132,7 @@ static int reopen(struct watching *watching, enum next *ret)
     *ret = connection_reopen(watching->connection, watching->watch->deadline_us);
     if (*ret == NEXT_GONE)
         return connection_gone(*watching->connection);
-    for (size_t i = 0; i < watching->watch->targets->count; i++)
-        watching->jobs[i].request = 0;
-    watching->open_count = 0;
+    watching->open_count = watching->next = 0;
     return 0;
 }
 
