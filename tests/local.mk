@@ -11,6 +11,7 @@ include tests/net/local.mk
 include tests/sim/local.mk
 include tests/daemon/local.mk
 include tests/dst/local.mk
+include tests/cli/local.mk
 endif
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
