@@ -108,7 +108,7 @@ static enum frame_state step_over(struct frame_walk *walk, struct frame *ret)
     return FRAME_HEAD_DAMAGED;
 }
 
-enum frame_state frame_next(struct frame_walk *walk, struct frame *ret)
+enum frame_state frame_walk_next(struct frame_walk *walk, struct frame *ret)
 {
     size_t length;
 

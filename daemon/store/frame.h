@@ -43,7 +43,7 @@ struct frame_walk {
 };
 
 /* The next frame. A damaged head is stepped over by searching for the next whole frame. */
-enum frame_state frame_next(struct frame_walk *walk, struct frame *ret);
+enum frame_state frame_walk_next(struct frame_walk *walk, struct frame *ret);
 
 /* For readers of a stream: the length of the body after this head, or -1 when it is damaged. */
 int64_t frame_head_length(const uint8_t head[static FRAME_HEAD_BYTES]);

@@ -65,7 +65,7 @@ int row_read(const struct row *row, uint64_t from, uint64_t to, const struct row
     enum frame_state state;
     uint64_t sequence = row->first_sequence;
 
-    for (; (state = frame_next(&walk, &frame)) != FRAME_END; sequence++) {
+    for (; (state = frame_walk_next(&walk, &frame)) != FRAME_END; sequence++) {
         int r = 0;
         if (state == FRAME_LOST)
             return diag_fail(diag, -EBADMSG,
