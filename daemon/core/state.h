@@ -11,6 +11,7 @@
 #define WAFERD_CORE_STATE_H
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/list.h"
 #include "base/map.h"

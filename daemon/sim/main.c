@@ -16,7 +16,6 @@
 #include "sim/options.h"
 #include "sim/platforms.h"
 
-OWNED_DEFINE(sd_event_unref, sd_event *);
 
 #define PROGRAM "wafersim " PACKAGE_VERSION
 
