@@ -16,7 +16,6 @@
 #include "sim/options.h"
 #include "sim/platforms.h"
 
-
 #define PROGRAM "wafersim " PACKAGE_VERSION
 
 static void pools_free(struct agent_pool *pools, size_t count)

@@ -125,6 +125,7 @@ void shards_start(struct workers *workers, struct vault *vault, struct agent_eff
                                            "the checkpoint names %zu shards; at most %d can be",
                                            task->answer.count, VAULT_SHARDS_MAX);
     }
+    task->vault = vault;
     task->task.done = done;
     task->fn = answer;
     task->userdata = userdata;
