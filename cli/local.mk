@@ -1,1 +1,46 @@
-# cli
+# cli — the wafer program; net, model and base: the wire is its contract
+noinst_LIBRARIES += libcli.a
+libcli_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+libcli_a_SOURCES = \
+  cli/arguments.c cli/arguments.h \
+  cli/change.c \
+  cli/checkpoint.c \
+  cli/command.c cli/command.h \
+  cli/connection.c cli/connection.h \
+  cli/event_line.c cli/event_line.h \
+  cli/events.c \
+  cli/follow.c cli/follow.h \
+  cli/help.c \
+  cli/job_list.c cli/job_list.h \
+  cli/job_page.c cli/job_page.h \
+  cli/job_text.c cli/job_text.h \
+  cli/list.c \
+  cli/list_watch.c cli/list_watch.h \
+  cli/logs.c \
+  cli/message.c cli/message.h \
+  cli/output.c cli/output.h \
+  cli/page.c cli/page.h \
+  cli/progress.c cli/progress.h \
+  cli/resume.c \
+  cli/run.h \
+  cli/screen.c cli/screen.h \
+  cli/show.c \
+  cli/submission.c cli/submission.h \
+  cli/submit.c \
+  cli/system.c \
+  cli/table.c cli/table.h \
+  cli/targets.c cli/targets.h \
+  cli/text.c cli/text.h \
+  cli/units.c cli/units.h \
+  cli/user.c cli/user.h \
+  cli/verbs.c \
+  cli/version.c \
+  cli/wait.c \
+  cli/watch.c cli/watch.h
+
+CLI_LIBS = libcli.a $(NET_LIBS) $(MODEL_LIBS)
+
+bin_PROGRAMS += wafer
+wafer_CPPFLAGS = $(libcli_a_CPPFLAGS)
+wafer_SOURCES = cli/main.c
+wafer_LDADD = $(CLI_LIBS)

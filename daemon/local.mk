@@ -1,1 +1,32 @@
 # daemon/*.c — start up, feed inputs to the core, carry out its effects
+noinst_LIBRARIES += libdaemon.a
+libdaemon_a_SOURCES = \
+  daemon/agents.c daemon/agents.h \
+  daemon/checkpoint_task.c daemon/checkpoint_task.h \
+  daemon/clock.c daemon/clock.h \
+  daemon/daemon.c daemon/daemon.h \
+  daemon/dev.c daemon/dev.h \
+  daemon/effects.c daemon/effects.h \
+  daemon/facts.c daemon/facts.h \
+  daemon/history.c daemon/history.h \
+  daemon/log.c daemon/log.h \
+  daemon/logs.c daemon/logs.h \
+  daemon/message.c daemon/message.h \
+  daemon/options.c daemon/options.h \
+  daemon/pipeline.c daemon/pipeline.h \
+  daemon/ring.c daemon/ring.h \
+  daemon/session.c daemon/session.h \
+  daemon/settings.c daemon/settings.h \
+  daemon/snapshot_policy.c daemon/snapshot_policy.h \
+  daemon/startup.c daemon/startup.h \
+  daemon/streams.c daemon/streams.h \
+  daemon/workers.c daemon/workers.h
+libdaemon_a_CPPFLAGS = $(AM_CPPFLAGS) -DSYSCONFDIR='"$(sysconfdir)"' -DSBINDIR='"$(sbindir)"'
+
+DAEMON_LIBS = libdaemon.a libstore.a libvault.a libnet.a libcore.a $(MODEL_LIBS) \
+  $(SYSTEMD_LIBS) $(SQLITE_LIBS) -lpthread
+
+sbin_PROGRAMS += waferd
+waferd_SOURCES = daemon/main.c
+waferd_CPPFLAGS = $(libdaemon_a_CPPFLAGS)
+waferd_LDADD = $(DAEMON_LIBS)

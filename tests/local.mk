@@ -9,7 +9,9 @@ include tests/store/local.mk
 include tests/vault/local.mk
 include tests/net/local.mk
 include tests/sim/local.mk
+include tests/daemon/local.mk
 include tests/dst/local.mk
+include tests/cli/local.mk
 endif
 include tests/fuzz/local.mk
 include tests/e2e/local.mk

@@ -22,10 +22,12 @@ static inline void buffer_donep(struct buffer *buffer)
     buffer_done(buffer);
 }
 
-/* The contents: `buffer->length` bytes. Valid until the next change. */
+/* The contents: `buffer->length` bytes. Valid until the next change; never NULL. */
 static inline uint8_t *buffer_data(const struct buffer *buffer)
 {
-    return buffer->bytes + buffer->start;
+    static uint8_t nothing[1];
+
+    return buffer->bytes ? buffer->bytes + buffer->start : nothing;
 }
 
 /* Room for `length` more bytes at the end, not yet counted; then buffer_grow() counts them. */

@@ -130,13 +130,16 @@ struct effect {
     uint64_t client, request; /* REPLY, HISTORY, SUBSCRIBE, LOGS */
     uid_t uid;
     uint64_t link; /* AGENT, DROP_LINK */
-    uint64_t job;  /* SUBSCRIBE (0: all), LOGS, CHANGED */
+    uint64_t job;  /* SUBSCRIBE (0: all), LOGS, CHANGED, of the checkpoint */
     bool removed;  /* CHANGED: it has ended and left memory */
     Wafer__Response *response;
     Wafer__Request *message; /* HISTORY, SUBSCRIBE, LOGS: a copy of the request */
     Wafer__ToAgent *to_agent;
-    Wafer__Manifest *manifest;
-    Wafer__Job *view; /* CHANGED */
+    Wafer__Manifest *manifest; /* COMMIT_MANIFEST, VERIFY, DELETE: names the place */
+    uint64_t checkpoint;       /* its number, for the verdict */
+    bool has_manifest_digest;  /* VERIFY */
+    uint8_t manifest_digest[32];
+    Wafer__Job *view; /* CHANGED; LOGS: the job as it is, for its attempts */
 };
 
 struct effects {
@@ -184,6 +187,9 @@ int core_load_end(struct core *core, struct diag *diag);
 
 /* True while the job is in memory: the shell then needs no facts. `target` by id or name. */
 bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid);
+
+/* Whose live job it is; false: it is not in memory. */
+bool core_owner(const struct core *core, uint64_t job, uid_t *ret);
 
 const Wafer__ClockState *core_clock(const struct core *core); /* NULL before the first */
 size_t core_live_jobs(const struct core *core);

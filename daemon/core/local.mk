@@ -1,1 +1,18 @@
-# daemon/core
+# daemon/core — the state machine; pure
+noinst_LIBRARIES += libcore.a
+libcore_a_SOURCES = \
+  daemon/core/apply.c \
+  daemon/core/attempts.c \
+  daemon/core/check.c \
+  daemon/core/checkpoints.c \
+  daemon/core/core.c daemon/core/core.h \
+  daemon/core/effects.c \
+  daemon/core/hash.c \
+  daemon/core/hosts.c \
+  daemon/core/objects.c \
+  daemon/core/requests.c \
+  daemon/core/schedule.c daemon/core/schedule.h \
+  daemon/core/state.h \
+  daemon/core/timers.c daemon/core/timers.h \
+  daemon/core/view.c
+CORE_LIBS = libcore.a $(MODEL_LIBS)

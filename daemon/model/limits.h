@@ -23,9 +23,11 @@
 
 #define LIMIT_CONNECTIONS_PER_UID 16
 #define LIMIT_CONNECTIONS         1024
+#define LIMIT_CLOSE_MS            2000 /* to take what is left when we close */
 #define LIMIT_FIRST_FRAME_MS      5000
-#define LIMIT_OUTPUT_BYTES                                                                         \
-    (4 << 20) /* queued for one reader; beyond it a stream loses messages                          \
-               */
+#define LIMIT_FRAME_MS            30000 /* from its first byte to its last */
+
+/* Queued for one reader; beyond it a stream loses messages. */
+#define LIMIT_OUTPUT_BYTES (4 << 20)
 
 #endif

@@ -1,7 +1,10 @@
 /* client — the calling end of a connection, without a loop: for the command line.
  *
- * Errors  -ECONNREFUSED, -ENOENT nobody listens; -EPROTONOSUPPORT other version (diag names both);
- *         -ETIMEDOUT; -ENAMETOOLONG; -EPROTO; -EPIPE the controller went away */
+ * A Response with id 0 answers no request: the controller refuses the connection with it.
+ *
+ * Errors  -ECONNREFUSED, -ENOENT nobody listens; -EACCES; -EPROTONOSUPPORT other version (diag
+ *         names both); -ETIMEDOUT; -ENAMETOOLONG; -EPROTO; -EMSGSIZE a message over the limit;
+ *         -EPIPE the controller went away */
 #ifndef WAFERD_NET_CLIENT_H
 #define WAFERD_NET_CLIENT_H
 
@@ -13,7 +16,8 @@
 
 struct client;
 
-/* Connect and exchange Hellos within `timeout_ms`. */
+/* Connect and exchange Hellos within `timeout_ms` (< 0: for ever), which is also how long
+ * client_send() waits for a controller that takes nothing. */
 int client_connect(const char *path, const char *program, int timeout_ms, struct client **ret,
                    struct diag *diag);
 struct client *client_free(struct client *client); /* always NULL */
@@ -22,11 +26,17 @@ OWNED_DEFINE(client_free, struct client *);
 const char *client_peer_program(const struct client *client);
 int client_fd(const struct client *client); /* to poll beside others */
 
-/* Send; requests may be sent ahead of their responses. */
+/* Send; requests may be sent ahead of their responses. 0 also when the controller has just gone:
+ * what it said before comes out of client_receive(), and then -EPIPE. */
 int client_send(struct client *client, const Wafer__Request *request, struct diag *diag);
 
+/* As client_send(), but the bytes leave with the next client_send() or client_receive(), so that
+ * many requests cost one system call. */
+int client_queue(struct client *client, const Wafer__Request *request, struct diag *diag);
+
 /* The next response; timeout_ms < 0 waits for ever, 0 only looks. Free it with
- * wafer__response__free_unpacked(). -EAGAIN: nothing yet */
+ * wafer__response__free_unpacked(). -EAGAIN: nothing yet. After poll() on client_fd() take
+ * responses until -EAGAIN: several may have come in one read. */
 int client_receive(struct client *client, int timeout_ms, Wafer__Response **ret, struct diag *diag);
 
 #endif

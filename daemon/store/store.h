@@ -8,7 +8,11 @@
  *
  * Threads    all calls come from one thread, but for the writer inside
  * Errors     0 or a negative errno with a sentence in `diag`
- * Ownership  a queued batch belongs to the store until store_take() hands it back
+ * Ownership  a queued batch belongs to the store until store_take() hands it back; one that was not
+ *            handed back is the caller's again after store_close()
+ *
+ * In the directory: state.db and its log, lock (the pid of who has it), reserve (room for a full
+ * disk), snapshots/. Nothing else in the process may open lock: closing it would give it up.
  */
 #ifndef WAFERD_STORE_STORE_H
 #define WAFERD_STORE_STORE_H
@@ -23,12 +27,14 @@
 
 struct store;
 
+#define STORE_RESERVE_BYTES (8 << 20) /* given up when the disk is full */
+
 /* Open or create DIR/state.db; lock the directory; upgrade an older schema.
  * -EBUSY     another process has it
  * -EBADMSG   the database is corrupt, or of a newer version
  * -EACCES, -EROFS, -ENOSPC ... the directory cannot be used */
 int store_open(const char *dir, struct store **ret, struct diag *diag);
-/* Waits for what is queued. Always NULL. */
+/* Waits for what is queued, but not for room on a full disk. Always NULL. */
 struct store *store_close(struct store *store);
 
 /* ---- start-up ---- */
@@ -41,9 +47,12 @@ struct store_load_ops {
     int (*record)(void *userdata, const Wafer__Record *record, struct diag *diag);
     /* A record that cannot be read or applied, of a known job: replay goes on without it. */
     void (*unreadable)(void *userdata, uint64_t job, uint64_t sequence, const char *why);
+    /* Damage that lost nothing, such as a bad snapshot that was passed over; NULL: not told. */
+    void (*note)(void *userdata, const char *text);
 };
 
-/* The newest good snapshot, then the journal rows after it; never all of history. A row whose hash
+/* The newest good snapshot, then the journal rows after it; all of history only when no snapshot
+ * is there that can be read. Once, before the first store_queue(). A row whose hash
  * does not fit is searched frame by frame: records that are whole are replayed, others reported as
  * unreadable. The ops return 0, or a negative errno for what does not fit.
  * -EBADMSG  what cannot be tied to one job is damaged, or the chain has a gap */
@@ -72,6 +81,7 @@ enum store_state {
 
 /* Batches that have become durable, in order, chained by `next`; NULL when there is none. */
 struct store_batch *store_take(struct store *store);
+/* Why, in `diag`, when it is not good. */
 enum store_state store_state(struct store *store, struct diag *diag);
 
 /* ---- snapshots ---- */
@@ -79,10 +89,12 @@ enum store_state store_state(struct store *store, struct diag *diag);
 typedef int (*store_emit_fn)(void *userdata, const Wafer__SnapshotItem *item);
 typedef int (*store_save_fn)(const void *core, store_emit_fn emit, void *userdata);
 
-/* Fork a child that writes the state as of `sequence`. One at a time: -EBUSY. */
+/* Fork a child that writes the state as of `sequence`, which need not be durable yet: the snapshot
+ * counts once it is. One at a time: -EBUSY. `save` runs in the child, which has no open file. */
 int store_snapshot_start(struct store *store, uint64_t sequence, store_save_fn save,
                          const void *core, pid_t *ret_pid, struct diag *diag);
-/* The child has ended with `status` of waitpid(). Older snapshots but one are removed. */
+/* The child has ended with `status` of waitpid(). Older snapshots but one are removed. A failure
+ * costs nothing but the snapshot. */
 int store_snapshot_end(struct store *store, int status, struct diag *diag);
 uint64_t store_snapshot_sequence(const struct store *store); /* of the newest good one */
 
@@ -94,8 +106,13 @@ struct store_job {
     ProtobufCBinaryData spec; /* packed JobSpec */
 };
 void store_job_done(struct store_job *job);
+static inline void store_job_donep(struct store_job *job)
+{
+    store_job_done(job);
+}
 
-/* -ENOENT  never ended here */
+/* As it was at its end, but for view->checkpoint, which is what has become of its checkpoints.
+ * -ENOENT  never ended here */
 int store_history_job(struct store *store, uint64_t id, struct store_job *ret, struct diag *diag);
 
 /* Newest ended job of that name and user. */

@@ -8,8 +8,10 @@
  *     ckpt/<lineage>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
  *     logs/<job>/<attempt>/<first offset, 12 digits>.log
  *
- * Threads    synchronous, without state of its own but the directory: call it from any thread
- * Errors     0 or a negative errno with a sentence in `diag`
+ * Threads    synchronous, without state of its own but the directory: call it from any thread; one
+ *            writer a place and one a log
+ * Errors     0 or a negative errno with a sentence in `diag`; a file size limit counts as -ENOSPC;
+ *            a link or anything else that is not the vault's in a place of its is -EBADMSG
  */
 #ifndef WAFERD_VAULT_VAULT_H
 #define WAFERD_VAULT_VAULT_H
@@ -18,34 +20,42 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/diag.h"
 #include "base/digest.h"
 #include "record.pb-c.h"
 
+#define VAULT_SHARDS_MAX         1000
+#define VAULT_SHARD_BYTES_MAX    ((int64_t)1 << 32)
+#define VAULT_MANIFEST_BYTES_MAX (2 << 20)
+#define VAULT_LOG_SEGMENT_BYTES  (1 << 20)
+
 struct vault;
 
-/* Open or create; files 0600, directories 0700; nothing below is reached through a link. */
+/* Open or create (its parent must exist); files 0600, directories 0700; nothing below is reached
+ * through a link. */
 int vault_open(const char *dir, struct vault **ret, struct diag *diag);
 struct vault *vault_close(struct vault *vault); /* always NULL */
+OWNED_DEFINE(vault_close, struct vault *);
 
 struct vault_place { /* where one checkpoint is */
     uint64_t lineage, step, term, epoch;
 };
 
 /* Write one shard and sync it. Writing it again replaces it.
- * -ENOSPC, -EDQUOT, -EIO */
+ * -ENOSPC, -EDQUOT, -EIO; -EFBIG: more than the vault takes */
 int vault_shard_write(struct vault *vault, const struct vault_place *place, uint32_t index,
                       const void *bytes, size_t length, struct digest *ret_digest,
                       struct diag *diag);
 
-/* Read one shard that must have this length and digest (NULL: whatever is there).
+/* Read one shard that must have this length and digest (NULL: whatever is there). Adds to `ret`.
  * -ENOENT, -EBADMSG */
 int vault_shard_read(struct vault *vault, const struct vault_place *place, uint32_t index,
                      int64_t bytes, const struct digest *digest, struct buffer *ret,
                      struct diag *diag);
 
 /* Write the manifest and sync file and directories. The same manifest again gives the same result;
- * another one for a place that has one is -EEXIST. */
+ * another one for a place that has one is -EEXIST, one that belongs elsewhere -EINVAL. */
 int vault_manifest_write(struct vault *vault, const struct vault_place *place,
                          const Wafer__Manifest *manifest, struct digest *ret_digest,
                          struct diag *diag);
@@ -56,29 +66,35 @@ int vault_manifest_read(struct vault *vault, const struct vault_place *place,
                         const struct digest *digest, Wafer__Manifest **ret, struct diag *diag);
 
 /* Read everything back, past the page cache where the system allows, and compare it with the
- * manifest. -EBADMSG names the shard. */
+ * manifest. -ENOENT: no manifest; -EBADMSG names the shard, also one that is missing. */
 int vault_verify(struct vault *vault, const struct vault_place *place, const struct digest *digest,
                  struct diag *diag);
 
 /* The manifest first, so that a half deleted checkpoint is none; what is not there is deleted. */
 int vault_delete(struct vault *vault, const struct vault_place *place, struct diag *diag);
 
-/* Each place below the vault, committed or not, in no order. For clean-up and doctors. */
+/* Each place below the vault, committed or not, in no order. For clean-up and doctors: `each` may
+ * delete the place it is told of. Anything but 0 from it ends the walk and is returned. */
 int vault_walk(struct vault *vault, int (*each)(void *userdata, const struct vault_place *place),
                void *userdata, struct diag *diag);
 
 /* Append whole lines to the log of an attempt at `offset`, which must be its length; a repeat of
- * what is there already does nothing. Segments of at most 1 MiB end at a line's end. Not synced
- * line by line. */
+ * what is there already does nothing. Segments of at most 1 MiB end at a line's end, except that a
+ * longer line is split over as many as it needs. Not synced line by line.
+ * -ERANGE: a gap; -EEXIST: other bytes are there */
 int vault_log_append(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t offset,
                      const void *bytes, size_t length, struct diag *diag);
+/* -ENOENT: no such attempt, here and below */
 int vault_log_length(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t *ret,
                      struct diag *diag);
-/* At most `length` bytes from `offset`; none at the end. -ENOENT: no such attempt */
+/* Adds at most `length` bytes from `offset` to `ret`; none at the end. -EBADMSG: a segment before
+ * the end is gone or too short */
 int vault_log_read(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t offset,
                    size_t length, struct buffer *ret, struct diag *diag);
 /* The offset where the last `lines` lines begin. */
 int vault_log_tail(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t lines,
                    uint64_t *ret_offset, struct diag *diag);
+/* The newest lines first; what is not there is deleted. */
+int vault_log_delete(struct vault *vault, uint64_t job, uint32_t attempt, struct diag *diag);
 
 #endif

@@ -1,0 +1,301 @@
+/* checkpoint — the verbs of `wafer ckpt`. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "cli/connection.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "cli/run.h"
+#include "cli/table.h"
+#include "cli/targets.h"
+#include "cli/units.h"
+#include "model/job.h"
+
+/* ---- how checkpoints are shown -------------------------------------------------------------- */
+
+static const char *state_name(const Wafer__Checkpoint *checkpoint)
+{
+    const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(
+        &wafer__checkpoint__state__descriptor, (int)checkpoint->state);
+
+    return checkpoint->has_state && value ? value->name : NULL;
+}
+
+static enum style state_style(const Wafer__Checkpoint *checkpoint)
+{
+    switch (checkpoint->state) {
+    case WAFER__CHECKPOINT__STATE__VERIFIED: return STYLE_GOOD;
+    case WAFER__CHECKPOINT__STATE__INCOMPLETE:
+    case WAFER__CHECKPOINT__STATE__CORRUPT: return STYLE_BAD;
+    default: return STYLE_NONE;
+    }
+}
+
+static void print_plain(const Wafer__CheckpointList *list)
+{
+    for (size_t i = 0; i < list->n_items; i++) {
+        const Wafer__Checkpoint *checkpoint = list->items[i];
+        struct record record = { 0 };
+
+        output_text(&record, checkpoint->id);
+        output_number(&record, checkpoint->has_job, checkpoint->job);
+        output_number(&record, checkpoint->has_attempt, checkpoint->attempt);
+        output_number(&record, checkpoint->has_step, checkpoint->step);
+        output_text(&record, state_name(checkpoint));
+        output_number(&record, checkpoint->has_bytes, (uint64_t)checkpoint->bytes);
+        output_number(&record, checkpoint->has_shards, checkpoint->shards);
+        output_text(&record,
+                    checkpoint->metric ? units_decimal(checkpoint->metric->micro, 6).text : NULL);
+        output_text(&record, checkpoint->has_pinned ? checkpoint->pinned ? "yes" : "no" : NULL);
+        output_time(&record, checkpoint->created_at);
+        output_text(&record, checkpoint->detail);
+        output_end(&record);
+    }
+}
+
+static void print_table(const struct command *command, const Wafer__CheckpointList *list)
+{
+    static const struct column columns[] = {
+        { "CHECKPOINT", 0, 0, false }, { "STEP", 0, 3, true },     { "STATE", 0, 0, false },
+        { "SIZE", 0, 0, true },        { "SHARDS", 0, 5, true },   { "METRIC", 0, 4, true },
+        { "PIN", 0, 0, false },        { "CREATED", 0, 2, false }, { "DETAIL", 9, 0, false },
+    };
+    owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < list->n_items; i++) {
+        const Wafer__Checkpoint *checkpoint = list->items[i];
+
+        bytes += checkpoint->bytes;
+        table_cell(table, STYLE_NONE, checkpoint->id);
+        table_cell(table, STYLE_NONE,
+                   checkpoint->has_step ? units_grouped(checkpoint->step).text : NULL);
+        table_cell(table, state_style(checkpoint), state_name(checkpoint));
+        table_cell(table, STYLE_NONE,
+                   checkpoint->has_bytes ? units_bytes(checkpoint->bytes).text : NULL);
+        table_cell(table, STYLE_NONE,
+                   checkpoint->has_shards ? units_grouped(checkpoint->shards).text : NULL);
+        table_cell(table, STYLE_NONE,
+                   checkpoint->metric ? units_decimal(checkpoint->metric->micro, 4).text : NULL);
+        table_cell(table, STYLE_NONE, checkpoint->pinned ? "yes" : NULL);
+        table_cell(table, STYLE_NONE,
+                   checkpoint->created_at
+                       ? units_time(checkpoint->created_at->us, command->utc).text
+                       : NULL);
+        table_cell(table, STYLE_NONE, checkpoint->detail);
+    }
+    if (list->n_items)
+        table_print(table, !command_has(command, FLAG_NO_HEADER));
+    output_line(command, "%zu checkpoint%s, %s", list->n_items, list->n_items == 1 ? "" : "s",
+                units_bytes(bytes).text);
+}
+
+static void print_page(const struct command *command, const Wafer__Checkpoint *checkpoint)
+{
+    page_heading(command, state_style(checkpoint), "checkpoint %s  %s%s", checkpoint->id,
+                 checkpoint->has_state ? state_name(checkpoint) : "-",
+                 checkpoint->pinned ? "  pinned" : "");
+    page_format(command, "job", "%" PRIu64 "  attempt %" PRIu32, checkpoint->job,
+                checkpoint->attempt);
+    if (checkpoint->has_lineage && checkpoint->lineage != checkpoint->job)
+        page_format(command, "lineage", "%" PRIu64, checkpoint->lineage);
+    page_field(command, "step", checkpoint->has_step ? units_grouped(checkpoint->step).text : NULL);
+    page_format(command, "size", "%s in %" PRIu32 " shard%s", units_bytes(checkpoint->bytes).text,
+                checkpoint->shards, checkpoint->shards == 1 ? "" : "s");
+    if (checkpoint->metric)
+        page_field(command, "metric", units_decimal(checkpoint->metric->micro, 4).text);
+    page_time(command, "created", checkpoint->created_at);
+    page_field(command, "manifest", checkpoint->manifest);
+    if (checkpoint->detail)
+        page_field(command, "detail", checkpoint->detail);
+}
+
+static void print_json(Wafer__CheckpointList *list)
+{
+    output_envelope("wafer.checkpoint.list/v1", &list->schema, &list->generated_at);
+    list->has_total = true;
+    list->total = list->total ? list->total : list->n_items;
+    output_json(&list->base);
+}
+
+static void print_item_json(Wafer__Checkpoint *checkpoint)
+{
+    Wafer__CheckpointItem item = WAFER__CHECKPOINT_ITEM__INIT;
+
+    item.schema = (char *)"wafer.checkpoint/v1";
+    item.item = checkpoint;
+    output_json(&item.base);
+}
+
+/* ---- verbs on a job ------------------------------------------------------------------------- */
+
+static int list_checkpoints(const struct command *command, Wafer__Request *request)
+{
+    owned(connection_close) struct connection *connection = NULL;
+    owned(response_free) Wafer__Response *response = NULL;
+    int exit = connection_open(command, &connection);
+
+    if (!exit)
+        exit =
+            connection_call(connection, request, BIT(WAFER__RESPONSE__BODY_CHECKPOINTS), &response);
+    if (exit)
+        return exit;
+    switch (command->format) {
+    case FORMAT_JSON: print_json(response->checkpoints); break;
+    case FORMAT_PLAIN: print_plain(response->checkpoints); break;
+    default: print_table(command, response->checkpoints); break;
+    }
+    return 0;
+}
+
+int run_ckpt_ls(const struct command *command)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__CheckpointListRequest body = WAFER__CHECKPOINT_LIST_REQUEST__INIT;
+    Wafer__Target target;
+    int exit = target_read(command, command->targets[0], &target);
+
+    body.target = &target;
+    request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_LIST;
+    request.checkpoint_list = &body;
+    return exit ? exit : list_checkpoints(command, &request);
+}
+
+int run_ckpt_prune(const struct command *command)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__CheckpointPruneRequest body = WAFER__CHECKPOINT_PRUNE_REQUEST__INIT;
+    Wafer__Target target;
+    int exit = target_read(command, command->targets[0], &target);
+
+    body.target = &target;
+    body.has_dry_run = body.dry_run = command_has(command, FLAG_DRY_RUN);
+    request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
+    request.checkpoint_prune = &body;
+    return exit ? exit : list_checkpoints(command, &request);
+}
+
+/* ---- verbs on checkpoints ------------------------------------------------------------------- */
+
+static int read_checkpoint(const struct command *command, const char *text,
+                           Wafer__CheckpointTarget *ret)
+{
+    uint64_t epoch;
+
+    wafer__checkpoint_target__init(ret);
+    if (checkpoint_target_parse(text, &ret->job, &ret->step, &epoch) < 0)
+        return message_fail(command, EXIT_USAGE,
+                            "'%s' is no checkpoint: JOB@STEP, as 'wafer ckpt ls' lists them", text);
+    ret->has_step = true;
+    ret->has_epoch = epoch > 0;
+    ret->epoch = epoch;
+    return 0;
+}
+
+static void print_one(const struct command *command, Wafer__CheckpointList *list)
+{
+    switch (command->format) {
+    case FORMAT_JSON:
+        for (size_t i = 0; i < list->n_items; i++)
+            print_item_json(list->items[i]);
+        break;
+    case FORMAT_PLAIN: print_plain(list); break;
+    default:
+        for (size_t i = 0; i < list->n_items && !command_has(command, FLAG_QUIET); i++) {
+            const Wafer__Checkpoint *checkpoint = list->items[i];
+            const char *state = state_name(checkpoint);
+            output_line(command, "checkpoint %s: %s%s%s%s", checkpoint->id, state ? state : "-",
+                        checkpoint->pinned ? ", pinned" : "", checkpoint->detail ? ": " : "",
+                        checkpoint->detail ? checkpoint->detail : "");
+        }
+    }
+}
+
+/* `target` is the one that the request points to. One after the other: verifying reads much. */
+static int each_checkpoint(const struct command *command, Wafer__Request *request,
+                           Wafer__CheckpointTarget *target,
+                           void (*print)(const struct command *, Wafer__CheckpointList *))
+{
+    owned(connection_close) struct connection *connection = NULL;
+    int worst = 0;
+    int exit = connection_open(command, &connection);
+
+    for (size_t i = 0; i < command->target_count && !exit; i++) {
+        owned(response_free) Wafer__Response *response = NULL;
+        int failed = read_checkpoint(command, command->targets[i], target);
+
+        if (!failed)
+            failed = connection_call(connection, request, BIT(WAFER__RESPONSE__BODY_CHECKPOINTS),
+                                     &response);
+        if (response)
+            print(command, response->checkpoints);
+        for (size_t j = 0; response && j < response->checkpoints->n_items; j++)
+            if (response->checkpoints->items[j]->state == WAFER__CHECKPOINT__STATE__CORRUPT)
+                failed = EXIT_DIFFERENT;
+        if (failed && connection_is_broken(connection))
+            exit = failed;
+        worst = worst ? worst : failed;
+    }
+    return exit ? exit : worst;
+}
+
+static void print_pages(const struct command *command, Wafer__CheckpointList *list)
+{
+    if (command->format != FORMAT_TABLE)
+        print_one(command, list);
+    else
+        for (size_t i = 0; i < list->n_items; i++)
+            print_page(command, list->items[i]);
+}
+
+int run_ckpt_show(const struct command *command)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__CheckpointShowRequest body = WAFER__CHECKPOINT_SHOW_REQUEST__INIT;
+    Wafer__CheckpointTarget target;
+
+    body.target = &target;
+    request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_SHOW;
+    request.checkpoint_show = &body;
+    int exit = each_checkpoint(command, &request, &target, print_pages);
+    return exit == EXIT_DIFFERENT ? 0 : exit; /* to look at a corrupt one is no failure */
+}
+
+int run_ckpt_verify(const struct command *command)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__CheckpointVerifyRequest body = WAFER__CHECKPOINT_VERIFY_REQUEST__INIT;
+    Wafer__CheckpointTarget target;
+
+    body.target = &target;
+    request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
+    request.checkpoint_verify = &body;
+    return each_checkpoint(command, &request, &target, print_one);
+}
+
+static int pin(const struct command *command, bool pinned)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__CheckpointPinRequest body = WAFER__CHECKPOINT_PIN_REQUEST__INIT;
+    Wafer__CheckpointTarget target;
+
+    body.target = &target;
+    body.pinned = pinned;
+    request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PIN;
+    request.checkpoint_pin = &body;
+    return each_checkpoint(command, &request, &target, print_one);
+}
+
+int run_ckpt_pin(const struct command *command)
+{
+    return pin(command, true);
+}
+
+int run_ckpt_unpin(const struct command *command)
+{
+    return pin(command, false);
+}

@@ -1,0 +1,117 @@
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "cli/connection.h"
+#include "cli/event_line.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/run.h"
+#include "cli/targets.h"
+
+struct reader {
+    const struct command *command;
+    uint64_t last_sequence; /* what was shown already: a stream that begins again repeats it */
+    Wafer__EventsRequest *body;
+};
+
+static void print_new(struct reader *reader, const Wafer__EventList *events)
+{
+    const struct command *command = reader->command;
+
+    for (size_t i = 0; i < events->n_items; i++) {
+        const Wafer__Event *event = events->items[i];
+        if (event->sequence <= reader->last_sequence)
+            continue;
+        reader->last_sequence = event->sequence;
+        if (command->format == FORMAT_JSON)
+            output_json_line(&event->base);
+        else if (command->format == FORMAT_PLAIN)
+            event_plain(event);
+        else
+            event_line_print(command, event, "", !reader->body->target);
+    }
+}
+
+static int send_request(struct reader *reader, struct connection *connection)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+
+    request.body_case = WAFER__REQUEST__BODY_EVENTS;
+    request.events = reader->body;
+    return connection_send(connection, &request);
+}
+
+/* All there are, as one document or a record each. */
+static int print_once(struct reader *reader, struct connection *connection)
+{
+    owned(response_free) Wafer__Response *response = NULL;
+    int exit = send_request(reader, connection);
+
+    if (!exit)
+        exit = connection_receive(connection, &response);
+    if (exit)
+        return exit;
+    if (response->body_case != WAFER__RESPONSE__BODY_EVENTS)
+        return message_fail(reader->command, EXIT_PROTOCOL, "the controller sent no events");
+    if (reader->command->format == FORMAT_JSON) {
+        output_envelope("wafer.event.list/v1", &response->events->schema,
+                        &response->events->generated_at);
+        output_json(&response->events->base);
+    } else {
+        print_new(reader, response->events);
+    }
+    return 0;
+}
+
+static int follow(struct reader *reader, struct connection **connection)
+{
+    int exit = send_request(reader, *connection);
+
+    while (!exit && output_flush()) {
+        owned(response_free) Wafer__Response *response = NULL;
+        enum next next = connection_next(*connection, -1, &response);
+
+        if (next == NEXT_GONE) {
+            next = connection_reopen(connection, -1);
+            if (next == NEXT_GONE)
+                return connection_gone(*connection);
+            exit = send_request(reader, *connection);
+            continue;
+        }
+        if (response->body_case == WAFER__RESPONSE__BODY_ERROR)
+            return message_refused(reader->command, response->error);
+        if (response->has_missed && response->missed)
+            message_note(reader->command,
+                         "%" PRIu64 " events were missed: this reader was too slow",
+                         response->missed);
+        if (response->body_case == WAFER__RESPONSE__BODY_EVENTS)
+            print_new(reader, response->events);
+        if (!response->has_more || !response->more)
+            break;
+    }
+    output_flush();
+    return exit;
+}
+
+int run_events(const struct command *command)
+{
+    owned(connection_close) struct connection *connection = NULL;
+    Wafer__EventsRequest body = WAFER__EVENTS_REQUEST__INIT;
+    struct reader reader = { .command = command, .body = &body };
+    Wafer__Target target;
+    uint64_t limit = 0;
+    int exit = command_number(command, FLAG_COUNT, UINT32_MAX, &limit);
+
+    if (!exit && command->target_count) {
+        exit = target_read(command, command->targets[0], &target);
+        body.target = &target;
+    }
+    if (!exit)
+        exit = connection_open(command, &connection);
+    if (exit)
+        return exit;
+    body.has_limit = command_has(command, FLAG_COUNT);
+    body.limit = (uint32_t)limit;
+    body.has_follow = body.follow = command_has(command, FLAG_FOLLOW);
+    return body.follow ? follow(&reader, &connection) : print_once(&reader, connection);
+}

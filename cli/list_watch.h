@@ -1,0 +1,14 @@
+/* list_watch — `wafer ls --watch`: on a terminal the list, drawn again as it changes; elsewhere a
+ * line or a record for each change. */
+#ifndef WAFERD_CLI_LIST_WATCH_H
+#define WAFERD_CLI_LIST_WATCH_H
+
+#include "cli/connection.h"
+
+/* How often to draw; 64 for a value that is no duration. */
+int list_watch_interval(const struct command *command, int64_t *ret_us);
+
+int list_watch(const struct command *command, struct connection **connection,
+               Wafer__Request *request, int64_t interval_us);
+
+#endif

@@ -1,0 +1,119 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "cli/connection.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/run.h"
+#include "cli/text.h"
+#include "cli/watch.h"
+#include "model/job.h"
+
+static int read_attempt(const struct command *command, Wafer__Target *target)
+{
+    const char *text = command->values[FLAG_ATTEMPT];
+    uint64_t attempt;
+
+    if (!text)
+        return 0;
+    if (strcmp(text, "all") == 0) {
+        target->has_attempt = false;
+        return 0;
+    }
+    if (number_parse_whole(text, UINT32_MAX, &attempt) < 0 || attempt == 0)
+        return message_fail(command, EXIT_USAGE, "--attempt: '%s' is no attempt: 1, 2, ... or all",
+                            text);
+    target->has_attempt = true;
+    target->attempt = (uint32_t)attempt;
+    return 0;
+}
+
+static void print_chunk(const struct command *command, struct text_filter *filter,
+                        const Wafer__LogChunk *chunk)
+{
+    if (chunk->has_missed_bytes && chunk->missed_bytes)
+        message_note(command, "%" PRIu64 " bytes were missed: this reader was too slow",
+                     chunk->missed_bytes);
+    if (!chunk->has_text || !chunk->text.len)
+        return;
+    if (!command->out.is_terminal || command_has(command, FLAG_RAW)) {
+        fwrite(chunk->text.data, 1, chunk->text.len, stdout);
+        return;
+    }
+    size_t length;
+    owned(free) char *shown =
+        text_filter(filter, chunk->text.data, chunk->text.len, command->out.is_utf8, &length);
+    fwrite(shown, 1, length, stdout);
+}
+
+/* Until the stream ends. */
+static int print_stream(const struct command *command, struct connection *connection)
+{
+    struct text_filter filter = { .kept_length = 0 };
+
+    for (bool more = true; more;) {
+        owned(response_free) Wafer__Response *response = NULL;
+        enum next next = connection_next(connection, watch_deadline_us(command), &response);
+
+        if (next == NEXT_GONE)
+            return connection_gone(connection);
+        if (next == NEXT_DEADLINE)
+            return message_fail(command, EXIT_WAIT_TIMEOUT, "nothing new within --timeout");
+        if (response->body_case == WAFER__RESPONSE__BODY_ERROR)
+            return message_refused(command, response->error);
+        if (response->body_case == WAFER__RESPONSE__BODY_LOG)
+            print_chunk(command, &filter, response->log);
+        if (!output_flush())
+            return 0;
+        more = response->has_more && response->more;
+    }
+    return 0;
+}
+
+/* The log has ended, and so has the job, or will in a moment. */
+static int outcome(const struct command *command, struct connection **connection,
+                   Wafer__Target *target)
+{
+    struct targets targets = { .items = target, .count = 1 };
+    struct watch watch = { .command = command, .targets = &targets, .deadline_us = -1 };
+
+    return watch_jobs(&watch, connection);
+}
+
+int run_logs(const struct command *command)
+{
+    owned(connection_close) struct connection *connection = NULL;
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__LogsRequest body = WAFER__LOGS_REQUEST__INIT;
+    Wafer__Target target;
+    int exit = 0;
+
+    if (command->format == FORMAT_JSON)
+        return message_fail(command, EXIT_USAGE, "logs are text: leave out '-o json'");
+    exit = target_read(command, command->targets[0], &target);
+    if (!exit)
+        exit = read_attempt(command, &target);
+    if (!exit)
+        exit = command_number(command, FLAG_TAIL, INT64_MAX, &body.tail);
+    if (!exit)
+        exit = connection_open(command, &connection);
+    if (exit)
+        return exit;
+
+    body.target = &target;
+    body.has_follow = body.follow = command_has(command, FLAG_FOLLOW);
+    body.has_tail = command_has(command, FLAG_TAIL);
+    request.body_case = WAFER__REQUEST__BODY_LOGS;
+    request.logs = &body;
+    exit = connection_send(connection, &request);
+    if (!exit)
+        exit = print_stream(command, connection);
+    /* One attempt of several has no outcome of its own. */
+    if (!exit && command_has(command, FLAG_FOLLOW) && !target.has_attempt)
+        exit = outcome(command, &connection, &target);
+    return exit;
+}

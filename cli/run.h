@@ -1,0 +1,34 @@
+/* run — what each verb does; named after it. Each answers with an exit code of wafer(1). */
+#ifndef WAFERD_CLI_RUN_H
+#define WAFERD_CLI_RUN_H
+
+#include "cli/command.h"
+
+int run_submit(const struct command *command);
+int run_ls(const struct command *command);
+int run_show(const struct command *command);
+int run_logs(const struct command *command);
+int run_events(const struct command *command);
+int run_wait(const struct command *command);
+int run_cancel(const struct command *command);
+int run_hold(const struct command *command);
+int run_release(const struct command *command);
+int run_requeue(const struct command *command);
+int run_resume(const struct command *command);
+int run_ckpt_ls(const struct command *command);
+int run_ckpt_show(const struct command *command);
+int run_ckpt_verify(const struct command *command);
+int run_ckpt_pin(const struct command *command);
+int run_ckpt_unpin(const struct command *command);
+int run_ckpt_prune(const struct command *command);
+int run_system_ls(const struct command *command);
+int run_system_show(const struct command *command);
+int run_system_fault(const struct command *command);
+int run_system_heal(const struct command *command);
+int run_version(const struct command *command);
+int run_help(const struct command *command);
+
+/* --help, a bare group, or no verb at all. */
+int help_print(const struct command *command);
+
+#endif

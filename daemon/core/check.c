@@ -1,0 +1,74 @@
+/* The invariants of the design, asserted over every object. For tests, after each step. */
+#include <assert.h>
+#include <string.h>
+
+#include "core/state.h"
+
+static void check_job(const struct core *core, const struct job *job)
+{
+    const Wafer__JobState *state = &job->state;
+    unsigned unsettled = 0;
+    uint64_t step = 0, epoch = 0, highest = 0;
+
+    assert(state->id < core->next_job);
+    /* I14, I15: all parts or none, and each knows its one owner. */
+    assert(job_has_systems(job) == (state->n_systems > 0));
+    for (size_t i = 0; i < state->n_systems; i++)
+        assert(core_system(core, state->systems[i])->job == job);
+    /* I3: an attempt has a grant of its own. */
+    assert(state->attempt <= state->epoch);
+    assert(!list_is_empty(&job->queue_link) ==
+           (state->state == WAFER__JOB__STATE__PENDING && job_pool(core, job)));
+    list_foreach (&job->checkpoints, link) {
+        const struct checkpoint *checkpoint = CONTAINER_OF(link, struct checkpoint, link);
+        const Wafer__CheckpointState *held = &checkpoint->state;
+        assert(checkpoint->job == job && held->job == state->id);
+        assert(held->step > step || (held->step == step && held->fence->epoch > epoch) ||
+               link == job->checkpoints.next);
+        assert(held->fence->epoch <= state->epoch);
+        step = held->step;
+        epoch = held->fence->epoch;
+        unsettled += !checkpoint_is_settled(held);
+        /* I9: what is committed names its manifest and all its shards. */
+        if (held->state == WAFER__CHECKPOINT__STATE__COMMITTED ||
+            held->state == WAFER__CHECKPOINT__STATE__VERIFIED) {
+            assert(held->has_manifest_digest && held->manifest_digest.len == 32);
+            assert(held->n_shards > 0);
+            highest = step;
+        }
+        /* Only the epoch that holds systems may be writing. */
+        if (held->state == WAFER__CHECKPOINT__STATE__WRITING)
+            assert(held->fence->epoch == state->epoch && job_has_systems(job));
+    }
+    assert(unsettled == job->unsettled);
+    /* I7: the committed step stands on something that was committed here, or where it began. */
+    assert(!state->has_committed_step || state->committed_step <= highest ||
+           state->committed_step == state->resume_step || !state->epoch);
+    /* I8: what it resumes from is its own and was verified, or is its origin. */
+    if (state->state == WAFER__JOB__STATE__STARTING && state->has_resume_checkpoint) {
+        const struct checkpoint *from = core_checkpoint(core, state->resume_checkpoint);
+        assert(from
+                   ? from->job == job && (from->state.state == WAFER__CHECKPOINT__STATE__VERIFIED ||
+                                          from->state.state == WAFER__CHECKPOINT__STATE__CORRUPT)
+                   : state->origin && state->origin->number == state->resume_checkpoint);
+    }
+    assert(!job_state_is_terminal(state->state) || job->unsettled);
+}
+
+void core_check(const struct core *core)
+{
+    size_t cursor = 0;
+
+    for (struct job *job; (job = map_next(&core->jobs, &cursor));)
+        check_job(core, job);
+    cursor = 0;
+    for (struct system *system; (system = map_next(&core->systems, &cursor));) {
+        /* I13, I14: whoever holds a system lists it. */
+        if (!system->job)
+            continue;
+        bool listed = false;
+        for (size_t i = 0; i < system->job->state.n_systems; i++)
+            listed |= system->job->state.systems[i] == system->state.number;
+        assert(listed);
+    }
+}

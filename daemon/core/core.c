@@ -1,0 +1,201 @@
+#include "core/core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/schedule.h"
+#include "core/state.h"
+
+struct core *core_new(const struct core_config *config)
+{
+    struct core *core = NEW(struct core);
+
+    assert(config->pool_count >= 1);
+    core->config = *config;
+    core->config.pools = NULL;
+    core->operator_uid = config->operator_uid;
+    core->next_job = core->next_checkpoint = 1;
+    core->next_system = 1;
+    list_init(&core->verifications);
+    core->pool_count = config->pool_count;
+    core->pools = memory_resize(NULL, core->pool_count, sizeof(*core->pools));
+    memset(core->pools, 0, core->pool_count * sizeof(*core->pools));
+    for (size_t i = 0; i < core->pool_count; i++) {
+        struct pool *pool = &core->pools[i];
+        pool->name = text_copy(config->pools[i].name);
+        pool->platform = text_copy(config->pools[i].platform);
+        pool->currency = text_copy(config->pools[i].currency);
+        pool->price_micro = config->pools[i].price_micro;
+        for (int priority = 0; priority < JOB_PRIORITIES; priority++)
+            list_init(&pool->queue[priority]);
+    }
+    return core;
+}
+
+/* ---- a step ---- */
+
+static void step_begin(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
+                       struct effects *effects)
+{
+    core->now_us = time_us;
+    core->mono_us = mono_us;
+    core->records = records;
+    core->effects = effects;
+    core->effect_n = 0;
+}
+
+static void step_end(struct core *core)
+{
+    /* A full journal takes no grants: what a start would cost cannot be paid for. */
+    if (core->pass_wanted && !core->journal_full) {
+        core->pass_wanted = false;
+        schedule_pass(core);
+    }
+    core->records = NULL;
+    core->effects = NULL;
+}
+
+static void on_clock(struct core *core, const Wafer__ClockState *clock)
+{
+    Wafer__Record record = WAFER__RECORD__INIT;
+
+    record.kind = WAFER__RECORD_KIND__CLOCK_SET;
+    record.clock = (Wafer__ClockState *)clock;
+    core_record(core, &record);
+    host_clock_changed(core);
+}
+
+static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
+{
+    struct job *job = core_job(core, id);
+    owned(free) char *text =
+        text_format("record %llu of its journal cannot be read", (unsigned long long)sequence);
+    Wafer__Record record = WAFER__RECORD__INIT;
+
+    record.kind = WAFER__RECORD_KIND__JOB_ISOLATED;
+    SET(&record, job, id);
+    SET(&record, cause, WAFER__CAUSE__JOURNAL_UNREADABLE);
+    record.text = text;
+
+    Wafer__JobState next;
+    if (job && !job_state_is_terminal(job->state.state)) {
+        /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
+         * which its agent is told to kill; and an agent refuses systems that are not free. */
+        next = job->state;
+        next.state = WAFER__JOB__STATE__HELD;
+        SET(&next, held_by_admin, true);
+        SET(&next, cause, WAFER__CAUSE__JOURNAL_UNREADABLE);
+        next.detail = text;
+        next.n_systems = 0;
+        next.epoch++;
+        record.job_state = &next;
+    }
+    core_record(core, &record);
+}
+
+static void on_timer(struct core *core)
+{
+    for (struct timer *timer;
+         (timer = timers_first(&core->timers)) && timer->due_us <= core->now_us;) {
+        /* Jobs and keys share the heap; a key's timer is set only when it is to be forgotten. */
+        timer_clear(&core->timers, timer);
+        if (timer->owner_is_key) {
+            Wafer__Record record = WAFER__RECORD__INIT;
+            record.kind = WAFER__RECORD_KIND__KEY_FORGOTTEN;
+            record.key = &CONTAINER_OF(timer, struct key, timer)->state;
+            core_record(core, &record);
+        } else {
+            job_timer_due(core, CONTAINER_OF(timer, struct job, timer));
+        }
+    }
+    host_check_leases(core);
+}
+
+void core_step(struct core *core, const struct input *input, struct records *records,
+               struct effects *effects)
+{
+    step_begin(core, input->time_us, input->mono_us, records, effects);
+    switch (input->type) { /* no default: adding an input makes the compiler point here */
+    case INPUT_REQUEST: request_handle(core, input); break;
+    case INPUT_AGENT: host_message(core, input->agent.link, input->agent.message); break;
+    case INPUT_LINK_CLOSED: host_link_closed(core, input->link); break;
+    case INPUT_TIMER: on_timer(core); break;
+    case INPUT_MANIFEST:
+    case INPUT_VERIFIED:
+    case INPUT_DELETED: checkpoint_verdict(core, input); break;
+    case INPUT_JOURNAL_FULL: core->journal_full = true; break;
+    case INPUT_JOURNAL_ROOM:
+        core->journal_full = false;
+        core->pass_wanted = true;
+        break;
+    case INPUT_CLOCK: on_clock(core, input->clock); break;
+    case INPUT_UNREADABLE:
+        on_unreadable(core, input->unreadable.job, input->unreadable.sequence);
+        break;
+    }
+    step_end(core);
+}
+
+void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
+                  struct effects *effects)
+{
+    step_begin(core, time_us, mono_us, records, effects);
+    if (!core->term) {
+        Wafer__Record record = WAFER__RECORD__INIT;
+        record.kind = WAFER__RECORD_KIND__TERM_OPENED;
+        SET(&record, term, 1);
+        core_record(core, &record);
+    }
+    /* Every lease counts as just renewed: the restart was ours. */
+    for (size_t i = 0; i < core->host_count; i++)
+        core->hosts[i]->contact_mono_us = mono_us;
+
+    size_t cursor = 0;
+    for (struct checkpoint *checkpoint; (checkpoint = map_next(&core->checkpoints, &cursor));) {
+        switch (checkpoint->state.state) {
+        case WAFER__CHECKPOINT__STATE__WRITTEN:
+            effect_checkpoint(core, EFFECT_COMMIT_MANIFEST, checkpoint);
+            break;
+        case WAFER__CHECKPOINT__STATE__COMMITTED:
+            effect_checkpoint(core, EFFECT_VERIFY, checkpoint);
+            break;
+        case WAFER__CHECKPOINT__STATE__DELETING:
+            effect_checkpoint(core, EFFECT_DELETE, checkpoint);
+            break;
+        default: break;
+        }
+    }
+    /* What agents must be told follows from what they report when they come back. */
+    core->pass_wanted = true;
+    step_end(core);
+}
+
+void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us)
+{
+    const struct timer *timer = timers_first(&core->timers);
+
+    *ret_time_us = timer ? timer->due_us : INT64_MAX;
+    *ret_mono_us = host_next_lease(core);
+}
+
+uint64_t core_sequence(const struct core *core)
+{
+    return core->sequence;
+}
+
+const Wafer__ClockState *core_clock(const struct core *core)
+{
+    return core->clock;
+}
+
+size_t core_live_jobs(const struct core *core)
+{
+    return map_count(&core->jobs);
+}
+
+void core_set_watched(struct core *core, bool watched)
+{
+    core->watched = watched;
+}

@@ -1,0 +1,193 @@
+/* Copies of durable state, and finding objects. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/state.h"
+
+ProtobufCBinaryData bytes_copy(ProtobufCBinaryData from)
+{
+    return (ProtobufCBinaryData){ .len = from.len,
+                                  .data = from.data ? memory_copy(from.data, from.len) : NULL };
+}
+
+static void *array_copy(const void *from, size_t count, size_t size)
+{
+    return count ? memory_copy(from, count * size) : NULL;
+}
+
+void checkpoint_state_copy(Wafer__CheckpointState *to, const Wafer__CheckpointState *from)
+{
+    *to = *from;
+    to->fence = memory_copy(from->fence, sizeof(*from->fence));
+    to->manifest_digest = bytes_copy(from->manifest_digest);
+    to->resume = bytes_copy(from->resume);
+    to->detail = text_copy(from->detail);
+    to->shards = array_copy(from->shards, from->n_shards, sizeof(*from->shards));
+    for (size_t i = 0; i < from->n_shards; i++) {
+        to->shards[i] = memory_copy(from->shards[i], sizeof(*from->shards[i]));
+        to->shards[i]->digest = bytes_copy(from->shards[i]->digest);
+    }
+}
+
+Wafer__CheckpointState *checkpoint_state_new(const Wafer__CheckpointState *from)
+{
+    Wafer__CheckpointState *state = NEW(Wafer__CheckpointState);
+    checkpoint_state_copy(state, from);
+    return state;
+}
+
+void checkpoint_state_done(Wafer__CheckpointState *state)
+{
+    free(state->fence);
+    free(state->manifest_digest.data);
+    free(state->resume.data);
+    free(state->detail);
+    for (size_t i = 0; i < state->n_shards; i++) {
+        free(state->shards[i]->digest.data);
+        free(state->shards[i]);
+    }
+    free(state->shards);
+}
+
+void job_state_copy(Wafer__JobState *to, const Wafer__JobState *from)
+{
+    *to = *from;
+    to->detail = text_copy(from->detail);
+    to->queue = text_copy(from->queue);
+    to->next_queue = text_copy(from->next_queue);
+    to->systems = array_copy(from->systems, from->n_systems, sizeof(*from->systems));
+    to->final_digest = bytes_copy(from->final_digest);
+    to->origin = from->origin ? checkpoint_state_new(from->origin) : NULL;
+}
+
+/* spec_digest belongs to the spec. */
+void job_state_done(Wafer__JobState *state)
+{
+    free(state->detail);
+    free(state->queue);
+    free(state->next_queue);
+    free(state->systems);
+    free(state->final_digest.data);
+    if (state->origin) {
+        checkpoint_state_done(state->origin);
+        free(state->origin);
+    }
+}
+
+struct job *core_job(const struct core *core, uint64_t id)
+{
+    return map_get(&core->jobs, id);
+}
+
+struct checkpoint *core_checkpoint(const struct core *core, uint64_t number)
+{
+    return map_get(&core->checkpoints, number);
+}
+
+struct system *core_system(const struct core *core, uint32_t number)
+{
+    return map_get(&core->systems, number);
+}
+
+struct system *core_system_named(const struct core *core, const char *name)
+{
+    size_t cursor = 0;
+    for (struct system *system; (system = map_next(&core->systems, &cursor));)
+        if (strcmp(system->state.name, name) == 0)
+            return system;
+    return NULL;
+}
+
+struct host *core_host(const struct core *core, const char *name)
+{
+    for (size_t i = 0; i < core->host_count; i++)
+        if (strcmp(core->hosts[i]->state.name, name) == 0)
+            return core->hosts[i];
+    return NULL;
+}
+
+struct pool *core_pool(const struct core *core, const char *name)
+{
+    for (size_t i = 0; i < core->pool_count; i++)
+        if (strcmp(core->pools[i].name, name) == 0)
+            return &core->pools[i];
+    return NULL;
+}
+
+struct key *core_key(const struct core *core, uint64_t hash)
+{
+    return map_get(&core->keys, hash);
+}
+
+struct pool *job_pool(const struct core *core, const struct job *job)
+{
+    const char *name = job->state.queue ? job->state.queue : job->spec->terms.queue;
+    return name ? core_pool(core, name) : &core->pools[0];
+}
+
+uint32_t job_systems_wanted(const struct job *job)
+{
+    return job->state.has_systems_count ? job->state.systems_count : job->spec->terms.systems_count;
+}
+
+bool job_has_systems(const struct job *job)
+{
+    return job_state_has_systems(job->state.state);
+}
+
+struct host *job_host(const struct core *core, const struct job *job)
+{
+    return job->state.n_systems ? core_system(core, job->state.systems[0])->host : NULL;
+}
+
+bool checkpoint_is_settled(const Wafer__CheckpointState *state)
+{
+    switch (state->state) {
+    case WAFER__CHECKPOINT__STATE__WRITING:
+    case WAFER__CHECKPOINT__STATE__WRITTEN:
+    case WAFER__CHECKPOINT__STATE__COMMITTED:
+    case WAFER__CHECKPOINT__STATE__DELETING: return false;
+    default: return true;
+    }
+}
+
+struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length)
+{
+    struct digest digest;
+    digest_of(packed, length, &digest);
+
+    uint64_t slot;
+    memcpy(&slot, digest.bytes, sizeof(slot));
+    slot &= UINT64_MAX >> 1; /* the map keeps its largest keys for itself */
+
+    struct spec *spec = map_get(&core->specs, slot);
+    if (spec) {
+        assert(digest_is_equal(&spec->digest, &digest));
+        spec->references++;
+        return spec;
+    }
+    spec = NEW(struct spec);
+    spec->digest = digest;
+    spec->slot = slot;
+    spec->references = 1;
+    spec->packed = memory_copy(packed, length);
+    spec->length = length;
+    spec->message = wafer__job_spec__unpack(NULL, length, packed);
+    if (spec->message)
+        job_terms(spec->message, &spec->terms);
+    map_put(&core->specs, slot, spec);
+    return spec;
+}
+
+void spec_release(struct core *core, struct spec *spec)
+{
+    if (--spec->references)
+        return;
+    map_remove(&core->specs, spec->slot);
+    if (spec->message)
+        wafer__job_spec__free_unpacked(spec->message, NULL);
+    free(spec->packed);
+    free(spec);
+}

@@ -1,0 +1,260 @@
+#include "core/schedule.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "core/state.h"
+
+/* ---- queues ---- */
+
+static uint32_t priority_of(const struct job *job)
+{
+    uint32_t priority = job->spec->terms.priority;
+    return priority < JOB_PRIORITIES ? priority : JOB_PRIORITIES - 1;
+}
+
+static struct job *queued_job(struct list *link)
+{
+    return CONTAINER_OF(link, struct job, queue_link);
+}
+
+void schedule_add(struct core *core, struct job *job)
+{
+    struct pool *pool = job_pool(core, job);
+
+    if (!pool)
+        return; /* the site no longer has its queue; schedule_explain() says so */
+    struct list *queue = &pool->queue[priority_of(job)];
+
+    /* By id. A new job goes behind the last; one that comes back has waited its turn once already
+     * and is old, so its place is found soon from the head. */
+    struct list *place = queue->previous;
+    if (place != queue && queued_job(place)->state.id > job->state.id) {
+        place = queue;
+        while (place->next != queue && queued_job(place->next)->state.id < job->state.id)
+            place = place->next;
+    }
+    list_insert_after(place, &job->queue_link);
+    pool->queued++;
+}
+
+void schedule_remove(struct core *core, struct job *job)
+{
+    struct pool *pool = job_pool(core, job);
+
+    if (!pool)
+        return;
+    list_remove(&job->queue_link);
+    pool->queued--;
+}
+
+/* ---- where ---- */
+
+static bool is_free(const struct system *system, const struct pool *pool)
+{
+    return system->pool == pool && !system->job && !system->state.drained &&
+           system->state.state == WAFER__SYSTEM__STATE__UP;
+}
+
+struct supply {       /* of one pool */
+    uint32_t widest;  /* free systems of the host that has most */
+    uint32_t free;    /* over all hosts */
+    uint32_t healthy; /* up and not drained, of the host that has most */
+    uint32_t known;   /* whatever their state, of the host that has most */
+};
+
+static void count_supply(const struct core *core, const struct pool *pool, struct supply *ret)
+{
+    *ret = (struct supply){ 0, 0, 0, 0 };
+    for (size_t i = 0; i < core->host_count; i++) {
+        const struct host *host = core->hosts[i];
+        uint32_t available = 0, healthy = 0, known = 0;
+
+        list_foreach (&host->systems, link) {
+            const struct system *system = CONTAINER_OF(link, struct system, host_link);
+            known += system->pool == pool;
+            available += host->link && is_free(system, pool);
+            healthy += system->pool == pool && !system->state.drained &&
+                       system->state.state == WAFER__SYSTEM__STATE__UP;
+        }
+        ret->free += available;
+        ret->widest = available > ret->widest ? available : ret->widest;
+        ret->healthy = healthy > ret->healthy ? healthy : ret->healthy;
+        ret->known = known > ret->known ? known : ret->known;
+    }
+}
+
+/* How many systems the job gets: what it asks for; a restart may do with fewer, down to its
+ * minimum, when its pool has no more that work. */
+static uint32_t systems_for(const struct job *job, const struct supply *supply)
+{
+    uint32_t wanted = job_systems_wanted(job);
+    uint32_t least = job->spec->terms.systems_min;
+
+    if (job->state.attempt && supply->healthy < wanted && supply->healthy >= least)
+        return supply->healthy;
+    return wanted;
+}
+
+/* All of a gang lives on one host: its ranks then share a process and its clock. The host with the
+ * fewest free systems that fit, so that large holes stay whole; its systems by number. */
+static bool place(const struct core *core, const struct pool *pool, uint32_t count,
+                  struct system **ret_systems)
+{
+    const struct host *best = NULL;
+    uint32_t best_free = UINT32_MAX;
+
+    for (size_t i = 0; i < core->host_count; i++) {
+        const struct host *host = core->hosts[i];
+        uint32_t available = 0;
+        if (!host->link)
+            continue;
+        list_foreach (&host->systems, link)
+            available += is_free(CONTAINER_OF(link, struct system, host_link), pool);
+        if (available >= count && available < best_free) {
+            best = host;
+            best_free = available;
+        }
+    }
+    if (!best)
+        return false;
+    uint32_t taken = 0;
+    list_foreach (&best->systems, link) {
+        struct system *system = CONTAINER_OF(link, struct system, host_link);
+        if (taken < count && is_free(system, pool))
+            ret_systems[taken++] = system;
+    }
+    return true;
+}
+
+/* ---- why not ---- */
+
+/* What keeps this one job from starting, whatever the pool has free; -1: nothing. Such a job lets
+ * those behind it pass. */
+static int own_obstacle(const struct core *core, const struct job *job, const struct pool *pool,
+                        const struct supply *supply)
+{
+    const struct job_terms *terms = &job->spec->terms;
+
+    if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
+        return job->state.launch_refusals ? WAFER__JOB__REASON__LaunchFailed
+                                          : WAFER__JOB__REASON__RetryBackoff;
+    if (job->unsettled)
+        return WAFER__JOB__REASON__CheckpointBlocked;
+    if (job->array && terms->array_parallel && job->array->running >= terms->array_parallel)
+        return WAFER__JOB__REASON__ArrayLimit;
+    if (pool->systems && systems_for(job, supply) > supply->known)
+        return WAFER__JOB__REASON__NeverFits;
+    return -1;
+}
+
+static void explain(const struct core *core, const struct job *job, const struct job *ahead,
+                    struct wait *ret)
+{
+    const struct pool *pool = job_pool(core, job);
+    struct supply supply;
+
+    ret->blocker_job = 0;
+    ret->detail = NULL;
+    if (!pool) {
+        ret->reason = WAFER__JOB__REASON__SystemUnavailable;
+        ret->detail = text_format("this site has no pool '%s'",
+                                  job->state.queue ? job->state.queue : job->spec->terms.queue);
+        return;
+    }
+    count_supply(core, pool, &supply);
+    uint32_t wanted = systems_for(job, &supply);
+    int obstacle = own_obstacle(core, job, pool, &supply);
+    if (pool->stopped) {
+        ret->reason = WAFER__JOB__REASON__QueueStopped;
+        ret->detail = text_format("queue %s is stopped", pool->name);
+    } else if (obstacle == WAFER__JOB__REASON__NeverFits) {
+        ret->reason = obstacle;
+        ret->detail = text_format("needs %u systems of one host; pool %s has at most %u", wanted,
+                                  pool->name, supply.known);
+    } else if (obstacle == WAFER__JOB__REASON__ArrayLimit) {
+        ret->reason = obstacle;
+        ret->detail = text_format("%u elements of the array run, the most that it allows",
+                                  job->array->running);
+    } else if (obstacle == WAFER__JOB__REASON__CheckpointBlocked) {
+        ret->reason = obstacle;
+        ret->detail = text_copy("its newest checkpoint is still being verified");
+    } else if (obstacle >= 0) {
+        int64_t wait_s = (job->state.not_before_us - core->now_us + 999999) / 1000000;
+        ret->reason = obstacle;
+        ret->detail = text_format("%s; next try in %lld s",
+                                  job->state.detail ? job->state.detail : "it failed before",
+                                  (long long)wait_s);
+    } else if (ahead && ahead != job) {
+        ret->reason = WAFER__JOB__REASON__Priority;
+        ret->blocker_job = ahead->state.id;
+        ret->detail = text_format("job %llu is ahead of it", (unsigned long long)ahead->state.id);
+    } else if (supply.healthy < wanted) {
+        ret->reason = WAFER__JOB__REASON__SystemUnavailable;
+        ret->detail = text_format("needs %u systems of one host; pool %s has %u that work", wanted,
+                                  pool->name, supply.healthy);
+    } else {
+        ret->reason = WAFER__JOB__REASON__Resources;
+        ret->detail = text_format("needs %u systems of one host, %u free", wanted, supply.widest);
+        size_t cursor = 0;
+        for (struct system *system; (system = map_next(&core->systems, &cursor));)
+            if (system->pool == pool && system->job &&
+                (!ret->blocker_job || system->job->state.id < ret->blocker_job))
+                ret->blocker_job = system->job->state.id;
+    }
+}
+
+/* The first job of the pool that nothing of its own keeps from starting: those behind wait for it.
+ */
+static const struct job *head_of(const struct core *core, const struct pool *pool)
+{
+    struct supply supply;
+
+    count_supply(core, pool, &supply);
+    for (int priority = 0; priority < JOB_PRIORITIES; priority++)
+        list_foreach (&pool->queue[priority], link) {
+            const struct job *job = queued_job(link);
+            if (own_obstacle(core, job, pool, &supply) < 0)
+                return job;
+        }
+    return NULL;
+}
+
+void schedule_explain(const struct core *core, const struct job *job, struct wait *ret)
+{
+    const struct pool *pool = job_pool(core, job);
+
+    ret->since_us = job->wait.since_us;
+    explain(core, job, pool ? head_of(core, pool) : NULL, ret);
+}
+
+/* ---- the pass ---- */
+
+static void pass_over(struct core *core, struct pool *pool)
+{
+    struct system *systems[LIMIT_SYSTEMS];
+    struct supply supply;
+
+    count_supply(core, pool, &supply);
+    for (int priority = 0; priority < JOB_PRIORITIES && pool->queued; priority++) {
+        list_foreach_safe (&pool->queue[priority], link) {
+            struct job *job = queued_job(link);
+            if (own_obstacle(core, job, pool, &supply) >= 0)
+                continue;
+            uint32_t count = systems_for(job, &supply);
+            assert(count <= LIMIT_SYSTEMS);
+            if (count > supply.widest || !place(core, pool, count, systems))
+                return; /* first come, first served: whoever is behind waits too */
+            attempt_grant(core, job, systems, count);
+            count_supply(core, pool, &supply);
+        }
+    }
+}
+
+void schedule_pass(struct core *core)
+{
+    for (size_t i = 0; i < core->pool_count; i++)
+        if (!core->pools[i].stopped && core->pools[i].queued)
+            pass_over(core, &core->pools[i]);
+}

@@ -1,0 +1,291 @@
+/* state — what the core holds: jobs, checkpoints, systems, hosts. Private to daemon/core.
+ *
+ * Invariants
+ *   - the durable part of an object is the message in its `state`; only apply.c changes it
+ *   - `hash` of an object is the BLAKE2b of its packed state; core->hash is the sum of all
+ *   - a job's `state.systems` is the only truth about who holds a system; system->job follows it
+ *   - a job that can be granted is in exactly one queue, any other in none
+ *   - what is marked live is neither journaled nor hashed
+ */
+#ifndef WAFERD_CORE_STATE_H
+#define WAFERD_CORE_STATE_H
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "core/core.h"
+#include "core/timers.h"
+#include "model/job.h"
+#include "model/limits.h"
+
+#define JOB_PRIORITIES 400 /* 0..399, lower runs first */
+
+/* Fields of proto2 messages that may be absent come with a flag. */
+#define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+#define UNSET(message, field)      ((message)->has_##field = false, (message)->field = 0)
+
+#define HOUR_US     (3600 * (int64_t)1000000)
+#define KEY_KEPT_US (24 * HOUR_US) /* after the end of its job */
+
+struct hash {
+    uint64_t words[4];
+};
+
+/* A spec, shared by all jobs that were submitted with the same bytes. */
+struct spec {
+    struct digest digest;
+    uint64_t slot; /* first 8 bytes of the digest: the key of core->specs */
+    unsigned references;
+    uint8_t *packed;
+    size_t length;
+    Wafer__JobSpec *message; /* terms borrow its strings; NULL when the bytes are no spec */
+    struct job_terms terms;
+};
+
+/* The elements of one array that are in memory. */
+struct array {
+    uint64_t id; /* of element 0 */
+    unsigned running;
+    struct list elements; /* job->array_link */
+};
+
+struct checkpoint {
+    Wafer__CheckpointState state;
+    struct hash hash;
+    struct job *job;
+    struct list link; /* job->checkpoints, by step, then epoch */
+};
+
+/* Why a job that is not held waits; decided by the scheduling pass, shown to people. Live. */
+struct wait {
+    Wafer__Job__Reason reason;
+    int64_t since_us;
+    uint64_t blocker_job; /* 0: none */
+    char *detail;
+};
+
+struct progress { /* live */
+    Wafer__Job__Phase phase;
+    uint64_t step;
+    int64_t loss_micro, samples_per_s_micro, eta_us, eval_micro;
+    bool has_loss, has_rate, has_eta, has_eval;
+};
+
+struct job {
+    Wafer__JobState state; /* strings and arrays are owned; spec_digest points into `spec` */
+    struct hash hash;
+    struct spec *spec;
+    struct array *array;     /* NULL: no element of one */
+    struct list array_link;  /* array->elements */
+    struct list checkpoints; /* checkpoint->link */
+    unsigned unsettled;      /* checkpoints that are WRITING, WRITTEN, COMMITTED or DELETING */
+    struct list queue_link;  /* pool->queue[priority], by id */
+    struct timer timer;
+    /* live */
+    struct wait wait;
+    struct progress progress;
+};
+
+struct system {
+    Wafer__SystemState state;
+    struct hash hash;
+    struct pool *pool; /* NULL: of a pool that the site no longer has */
+    struct host *host;
+    struct job *job; /* follows job->state.systems */
+    struct list host_link;
+};
+
+struct host {
+    Wafer__HostState state;
+    struct hash hash;
+    struct list systems; /* by number */
+    /* live */
+    uint64_t link; /* 0: not connected */
+    int64_t contact_mono_us;
+    int64_t contact_time_us;
+    bool lost; /* the lease has ended and this was acted on */
+    double speed;
+};
+
+struct pool {
+    char *name, *platform, *currency;
+    int64_t price_micro;
+    bool stopped; /* durable, in core->queues */
+    struct list queue[JOB_PRIORITIES];
+    size_t queued;
+    size_t systems; /* known, whatever their state */
+};
+
+struct queue_state {
+    Wafer__QueueState state;
+    struct hash hash;
+};
+
+struct key {
+    Wafer__KeyState state;
+    struct hash hash;
+    struct timer timer;
+};
+
+/* A client waits for a verdict; live. */
+struct verification {
+    struct list link;
+    Wafer__CheckpointState *state;
+    uint64_t client, request;
+};
+
+struct core {
+    struct core_config config;
+    struct pool *pools;
+    size_t pool_count;
+    uid_t operator_uid;
+
+    /* durable */
+    uint64_t sequence, term;
+    uint64_t next_job, next_checkpoint;
+    uint32_t next_system;
+    struct map jobs, checkpoints, systems, keys, specs;
+    struct host **hosts;
+    size_t host_count, host_capacity;
+    struct queue_state *queues;
+    size_t queue_count, queue_capacity;
+    Wafer__ClockState *clock;
+    struct hash clock_hash;
+    struct hash hash;        /* sum over all objects */
+    uint8_t loaded_hash[32]; /* of the snapshot header, until core_load_end() */
+
+    /* live */
+    struct map arrays, links; /* links: number -> host */
+    struct timers timers;     /* cluster time */
+    bool watched;
+    struct list verifications; /* that clients wait for */
+    bool journal_full;
+    bool pass_wanted; /* something changed that may let a job start */
+
+    /* of the step that runs */
+    int64_t now_us, mono_us;
+    struct records *records;
+    struct effects *effects;
+    uint32_t effect_n;
+    bool replaying; /* core_apply() from outside: nothing live follows */
+};
+
+/* ---- objects.c: copies, lookups ---- */
+
+void job_state_copy(Wafer__JobState *to, const Wafer__JobState *from);
+void job_state_done(Wafer__JobState *state);
+Wafer__CheckpointState *checkpoint_state_new(const Wafer__CheckpointState *from);
+void checkpoint_state_copy(Wafer__CheckpointState *to, const Wafer__CheckpointState *from);
+void checkpoint_state_done(Wafer__CheckpointState *state);
+ProtobufCBinaryData bytes_copy(ProtobufCBinaryData from);
+
+struct job *core_job(const struct core *core, uint64_t id);
+struct checkpoint *core_checkpoint(const struct core *core, uint64_t number);
+struct system *core_system(const struct core *core, uint32_t number);
+struct system *core_system_named(const struct core *core, const char *name);
+struct host *core_host(const struct core *core, const char *name);
+struct pool *core_pool(const struct core *core, const char *name);
+struct key *core_key(const struct core *core, uint64_t hash);
+
+/* The pool whose queue the job waits in; NULL when the site no longer has it. */
+struct pool *job_pool(const struct core *core, const struct job *job);
+uint32_t job_systems_wanted(const struct job *job);
+bool job_has_systems(const struct job *job);
+struct host *job_host(const struct core *core, const struct job *job); /* of its systems */
+bool checkpoint_is_settled(const Wafer__CheckpointState *state);
+
+struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length);
+void spec_release(struct core *core, struct spec *spec);
+
+/* ---- apply.c ---- */
+
+/* Complete `record`, a draft on the caller's stack, apply it, and hand a copy to the records of the
+ * step. The draft's pointers are borrowed. */
+void core_record(struct core *core, Wafer__Record *draft);
+
+/* ---- effects.c ---- */
+
+void effect_reply(struct core *core, const struct input *input, Wafer__Response *response);
+void effect_agent(struct core *core, const struct host *host, Wafer__ToAgent *message);
+void effect_checkpoint(struct core *core, enum effect_type type,
+                       const struct checkpoint *checkpoint);
+/* The same for a checkpoint whose job is history. */
+void effect_verify(struct core *core, const Wafer__CheckpointState *state);
+void effect_delete(struct core *core, const Wafer__CheckpointState *state);
+void effect_changed(struct core *core, const struct job *job);
+struct effect *effect_add(struct core *core, enum effect_type type);
+
+/* ---- view.c ---- */
+
+Wafer__Job *view_job(const struct core *core, const struct job *job);
+Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state);
+Wafer__System *view_system(const struct core *core, const struct system *system);
+
+/* ---- attempts.c: from grant to end ---- */
+
+struct ending {
+    Wafer__Cause cause;
+    uint64_t step;
+    const ProtobufCBinaryData *digest;
+    const int64_t *metric_micro;
+    const char *detail;
+    const char *system;
+};
+
+void attempt_grant(struct core *core, struct job *job, struct system *const *systems, size_t count);
+void attempt_send_start(struct core *core, struct job *job);
+void attempt_send_stop(struct core *core, struct job *job);
+void attempt_started(struct core *core, struct job *job);
+void attempt_suspended(struct core *core, struct job *job, bool suspended, const char *detail);
+/* Ask the systems of the job to stop; who asked: `uid`, or NULL. */
+void attempt_stop(struct core *core, struct job *job, Wafer__Cause cause, bool now,
+                  int64_t grace_us, const char *text, const uid_t *uid);
+void attempt_ended(struct core *core, struct job *job, const struct ending *ending);
+/* Make a waiting job final. */
+void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer__Cause cause,
+             const char *text, const uid_t *uid);
+void job_timer_due(struct core *core, struct job *job);
+void job_timer_set(struct core *core, struct job *job);
+
+/* ---- checkpoints.c ---- */
+
+/* The newest checkpoint that the job may resume from; NULL: from its origin, or the beginning. */
+const Wafer__CheckpointState *checkpoint_to_resume(const struct job *job);
+void checkpoint_reported(struct core *core, struct host *host,
+                         const Wafer__CheckpointReport *report);
+void checkpoint_verdict(struct core *core, const struct input *input);
+void checkpoint_begun_lost(struct core *core,
+                           struct job *job); /* WRITING ones are INCOMPLETE now */
+void checkpoint_drop_incomplete(struct core *core, struct job *job);
+void checkpoint_retain(struct core *core, struct job *job);
+void checkpoint_delete(struct core *core, struct checkpoint *checkpoint, const char *why,
+                       const uid_t *uid);
+void checkpoint_mark_corrupt(struct core *core, struct checkpoint *checkpoint, const char *why);
+/* Of a job that is history. */
+void checkpoint_delete_ended(struct core *core, const Wafer__CheckpointState *state,
+                             const uid_t *uid);
+bool checkpoint_is_origin(const struct core *core, uint64_t number); /* of another job */
+/* NULL, or why this one must stay. */
+const char *checkpoint_kept_because(const struct core *core, const struct checkpoint *checkpoint);
+
+/* ---- hosts.c ---- */
+
+void host_message(struct core *core, uint64_t link, const Wafer__ToController *message);
+void host_link_closed(struct core *core, uint64_t link);
+void host_check_leases(struct core *core);
+int64_t host_next_lease(const struct core *core);
+void host_clock_changed(struct core *core);
+
+/* ---- requests.c ---- */
+
+void request_handle(struct core *core, const struct input *input);
+/* Answer who waited for this verdict. */
+void verifications_done(struct core *core, const struct input *input);
+
+/* ---- hash.c ---- */
+
+void hash_replace(struct core *core, struct hash *slot, const ProtobufCMessage *now /* or NULL */);
+
+#endif

@@ -1,0 +1,26 @@
+/* timers — a binary heap of due times whose nodes live in the objects that wait. */
+#ifndef WAFERD_CORE_TIMERS_H
+#define WAFERD_CORE_TIMERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct timer {
+    int64_t due_us;
+    size_t place;      /* in the heap, from 1; 0: not set */
+    bool owner_is_key; /* a client key; else a job */
+};
+
+struct timers {
+    struct timer **heap; /* heap[1] is due first */
+    size_t count, capacity;
+};
+
+void timers_done(struct timers *timers);
+void timer_set(struct timers *timers, struct timer *timer, int64_t due_us);
+void timer_clear(struct timers *timers, struct timer *timer);
+/* The first, or NULL. */
+struct timer *timers_first(const struct timers *timers);
+
+#endif

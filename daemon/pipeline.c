@@ -1,0 +1,119 @@
+#include "pipeline.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+
+struct element {
+    struct list link;
+    struct records records;
+    struct effects effects;
+    struct store_batch batch;
+    bool durable;
+};
+
+void pipeline_init(struct pipeline *pipeline, const struct pipeline_ops *ops, void *userdata)
+{
+    *pipeline = (struct pipeline){ .ops = ops, .userdata = userdata };
+    list_init(&pipeline->waiting);
+    pipeline->open = NEW(struct element);
+}
+
+static void element_free(struct element *element)
+{
+    records_clear(&element->records);
+    effects_clear(&element->effects);
+    free(element->records.items);
+    free(element->effects.items);
+    free(element);
+}
+
+void pipeline_done(struct pipeline *pipeline)
+{
+    list_foreach_safe (&pipeline->waiting, link)
+        element_free(CONTAINER_OF(link, struct element, link));
+    list_init(&pipeline->waiting);
+    element_free(TAKE(pipeline->open));
+}
+
+struct records *pipeline_records(struct pipeline *pipeline)
+{
+    return &pipeline->open->records;
+}
+
+struct effects *pipeline_effects(struct pipeline *pipeline)
+{
+    return &pipeline->open->effects;
+}
+
+static bool is_empty(const struct element *element)
+{
+    return element->records.count == 0 && element->effects.count == 0;
+}
+
+static void release(struct pipeline *pipeline)
+{
+    if (pipeline->releasing)
+        return; /* the loop below goes on with what was added meanwhile */
+    pipeline->releasing = true;
+    while (!list_is_empty(&pipeline->waiting)) {
+        struct element *element = CONTAINER_OF(pipeline->waiting.next, struct element, link);
+        if (!element->durable)
+            break;
+        list_remove(&element->link);
+        pipeline->record_count -= element->records.count;
+        pipeline->ops->release(pipeline->userdata, &element->records, &element->effects);
+        pipeline->released++;
+        element_free(element);
+    }
+    pipeline->releasing = false;
+}
+
+void pipeline_seal(struct pipeline *pipeline)
+{
+    struct element *element = pipeline->open;
+
+    if (is_empty(element))
+        return;
+    pipeline->open = NEW(struct element);
+    pipeline->sealed++;
+    pipeline->record_count += element->records.count;
+    list_push_tail(&pipeline->waiting, &element->link);
+    if (element->records.count == 0) {
+        element->durable = true; /* of itself; those before it hold it back */
+        release(pipeline);
+        return;
+    }
+    element->batch = (struct store_batch){ .records = element->records.items,
+                                           .count = element->records.count,
+                                           .userdata = element };
+    pipeline->ops->queue(pipeline->userdata, &element->batch);
+}
+
+void pipeline_durable(struct pipeline *pipeline, struct store_batch *batches)
+{
+    while (batches) {
+        struct element *element = batches->userdata;
+        batches = batches->next; /* releasing frees the batch with its element */
+        assert(!element->durable);
+        element->durable = true;
+    }
+    release(pipeline);
+}
+
+uint64_t pipeline_mark(const struct pipeline *pipeline)
+{
+    return pipeline->sealed + !is_empty(pipeline->open);
+}
+
+bool pipeline_is_released(const struct pipeline *pipeline, uint64_t mark)
+{
+    return pipeline->released >= mark;
+}
+
+bool pipeline_is_empty(const struct pipeline *pipeline)
+{
+    return pipeline_is_released(pipeline, pipeline_mark(pipeline));
+}

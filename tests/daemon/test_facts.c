@@ -1,0 +1,130 @@
+#include "facts.h"
+
+#include <errno.h>
+
+#include "base/memory.h"
+#include "store/synthetic.h"
+#include "tap.h"
+
+static char *dir;
+static struct shadow shadow;
+static struct store *store;
+static uint64_t sequence;
+
+static void end_job(uint64_t job, uint32_t uid, const char *name, uint64_t array, uint32_t index)
+{
+    Wafer__Record *record = record_ended(++sequence, job, uid, name);
+
+    record->job_state->has_array_id = record->job_state->has_array_index = array > 0;
+    record->job_state->array_id = array;
+    record->job_state->array_index = index;
+    store_queue(store, batch_of(record));
+    take_until(store, sequence);
+}
+
+static void setup(void)
+{
+    dir = directory_new();
+    sequence = 0;
+    store = open_loaded(dir, &shadow);
+}
+
+static void teardown(void)
+{
+    store_close(store);
+    shadow_done(&shadow);
+    directory_remove(dir);
+}
+
+static int find(uint64_t job, const char *name, bool has_index, uint32_t index, uint64_t *ret)
+{
+    Wafer__Target target = WAFER__TARGET__INIT;
+
+    target.has_job = !name;
+    target.job = job;
+    target.name = (char *)name;
+    target.has_index = has_index;
+    target.index = index;
+    return facts_job(store, &target, 1000, ret);
+}
+
+START_TEST(an_element_of_an_array_is_found_by_its_index)
+{
+    uint64_t job;
+
+    for (uint32_t i = 0; i < 3; i++)
+        end_job(7 + i, 1000, "a", 7, 10 + i); /* 10-12: the first one tells where they begin */
+    end_job(21, 1000, "b", 20, 1);            /* 0-: the first one still runs */
+    end_job(31, 1000, "c", 30, 2);            /* 1-: as well */
+    ck_assert_int_eq(find(7, NULL, true, 12, &job), 0);
+    ck_assert_uint_eq(job, 9);
+    ck_assert_int_eq(find(20, NULL, true, 1, &job), 0);
+    ck_assert_uint_eq(job, 21);
+    ck_assert_int_eq(find(30, NULL, true, 2, &job), 0);
+    ck_assert_uint_eq(job, 31);
+}
+END_TEST
+
+START_TEST(a_job_of_no_array_has_no_elements)
+{
+    uint64_t job;
+
+    end_job(7, 1000, "a", 0, 0);
+    end_job(8, 1000, "b", 0, 0);
+    ck_assert_int_eq(find(7, NULL, true, 1, &job), -ENOENT);
+    ck_assert_int_eq(find(7, NULL, true, 0, &job), -ENOENT);
+}
+END_TEST
+
+START_TEST(a_name_means_the_newest_job_of_the_caller)
+{
+    uint64_t job;
+
+    end_job(7, 1000, "a", 0, 0);
+    end_job(8, 1000, "a", 0, 0);
+    end_job(9, 2000, "a", 0, 0);
+    ck_assert_int_eq(find(0, "a", false, 0, &job), 0);
+    ck_assert_uint_eq(job, 8);
+    ck_assert_int_eq(find(0, "b", false, 0, &job), -ENOENT);
+}
+END_TEST
+
+START_TEST(the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints)
+{
+    Wafer__Target target = WAFER__TARGET__INIT;
+    struct facts_held held;
+    struct diag diag;
+
+    end_job(7, 1000, "a", 0, 0);
+    store_queue(store, batch_of(record_checkpoint(++sequence, 7, 1, 300,
+                                                  WAFER__CHECKPOINT__STATE__VERIFIED)));
+    take_until(store, sequence);
+    target.has_job = true;
+    target.job = 7;
+    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), 0);
+    ck_assert_uint_eq(held.facts.state->id, 7);
+    ck_assert_str_eq(held.facts.view->name, "a");
+    ck_assert_uint_eq(held.facts.checkpoint_count, 1);
+    ck_assert_uint_eq(held.facts.checkpoints[0]->step, 300);
+    facts_done(&held);
+
+    target.job = 8;
+    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), -ENOENT);
+    target.job = UINT64_MAX;
+    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("facts");
+    TCase *tcase = tcase_create("facts");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, an_element_of_an_array_is_found_by_its_index);
+    tcase_add_test(tcase, a_job_of_no_array_has_no_elements);
+    tcase_add_test(tcase, a_name_means_the_newest_job_of_the_caller);
+    tcase_add_test(tcase, the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints);
+    suite_add_tcase(suite, tcase);
+    return tap_run(suite);
+}
