@@ -35,27 +35,40 @@ static void write_escape(struct buffer *buffer, uint32_t point)
     }
 }
 
+/* Bytes at the start of `text` that may stand as they are. */
+static size_t plain_length(const char *text, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length) {
+        uint32_t point = (unsigned char)text[at];
+        size_t size = point < 0x80 ? 1 : utf8_next(text + at, length - at, &point);
+
+        if (!size || wants_escape(point))
+            break;
+        at += size;
+    }
+    return at;
+}
+
 /* In double quotes, readable as JSON and as YAML; bytes that are no UTF-8 become U+FFFD. */
 static void write_quoted(struct buffer *buffer, const char *text, size_t length)
 {
     buffer_append(buffer, "\"", 1);
-    for (size_t at = 0, plain; at < length; at += plain) {
+    for (size_t at = 0; at < length;) {
+        size_t plain = plain_length(text + at, length - at);
         uint32_t point;
-        size_t size = 0;
 
-        for (plain = 0; at + plain < length; plain += size) {
-            size = utf8_next(text + at + plain, length - at - plain, &point);
-            if (!size || wants_escape(point))
-                break;
-        }
         buffer_append(buffer, text + at, plain);
-        if (at + plain == length)
+        at += plain;
+        if (at == length)
             break;
+        size_t size = utf8_next(text + at, length - at, &point);
         if (size)
             write_escape(buffer, point);
         else
             buffer_append_text(buffer, UTF8_REPLACEMENT);
-        plain += size ? size : 1;
+        at += size ? size : 1;
     }
     buffer_append(buffer, "\"", 1);
 }
@@ -163,10 +176,12 @@ static void write_separator(struct writer *writer, bool is_first)
     next_line(writer);
 }
 
+/* A key of the schema: letters alone. */
 static void write_key(struct writer *writer, const char *key)
 {
-    write_quoted(writer->buffer, key, strlen(key));
-    buffer_append_text(writer->buffer, writer->pretty ? ": " : ":");
+    buffer_append(writer->buffer, "\"", 1);
+    buffer_append_text(writer->buffer, key);
+    buffer_append_text(writer->buffer, writer->pretty ? "\": " : "\":");
 }
 
 static void write_json_text_message(struct writer *writer, const struct bind_text *type,
@@ -243,7 +258,8 @@ static void write_json_pairs(struct writer *writer, const ProtobufCMessage *mess
             *(const Wafer__KeyValue *const *)field_element(message, field, i);
 
         write_separator(writer, i == 0);
-        write_key(writer, pair->key);
+        write_quoted(writer->buffer, pair->key, strlen(pair->key));
+        buffer_append_text(writer->buffer, writer->pretty ? ": " : ":");
         write_quoted(writer->buffer, pair->value, strlen(pair->value));
     }
     close_bracket(writer, "}", count == 0);
