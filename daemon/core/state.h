@@ -219,6 +219,7 @@ struct effect *effect_add(struct core *core, enum effect_type type);
 
 /* ---- view.c ---- */
 
+Wafer__Time *view_time(int64_t us);
 Wafer__Job *view_job(const struct core *core, const struct job *job);
 Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state);
 Wafer__System *view_system(const struct core *core, const struct system *system);
@@ -278,7 +279,7 @@ void host_check_leases(struct core *core);
 int64_t host_next_lease(const struct core *core);
 void host_clock_changed(struct core *core);
 
-/* ---- requests.c ---- */
+/* ---- request.c ---- */
 
 void request_handle(struct core *core, const struct input *input);
 /* Answer who waited for this verdict. */

@@ -6,7 +6,7 @@
 #include "core/schedule.h"
 #include "core/state.h"
 
-static Wafer__Time *time_new(int64_t us)
+Wafer__Time *view_time(int64_t us)
 {
     Wafer__Time *time = NEW(Wafer__Time);
     wafer__time__init(time);
@@ -40,7 +40,7 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
     }
     reason->code = wait.reason;
     reason->detail = wait.detail;
-    reason->since = time_new(wait.since_us);
+    reason->since = view_time(wait.since_us);
     if (wait.blocker_job) {
         reason->blockers = NEW(Wafer__Job__Blocker *);
         reason->n_blockers = 1;
@@ -119,7 +119,7 @@ static Wafer__Job__LastCheckpoint *last_checkpoint_new(const struct job *job)
     last->last_good_id = TAKE(view->id);
     view->id = text_copy("");
     SET(last, last_good_step, good->step);
-    last->at = time_new(good->created_us);
+    last->at = view_time(good->created_us);
     SET(last, bytes, view->bytes);
     SET(last, verified, good->state == WAFER__CHECKPOINT__STATE__VERIFIED);
     wafer__checkpoint__free_unpacked(view, NULL);
@@ -191,11 +191,11 @@ static void view_times(const struct core *core, const struct job *job, Wafer__Jo
     int64_t run_us = state->run_us;
     int64_t attempt_us = 0;
 
-    view->submitted_at = time_new(state->submitted_us);
+    view->submitted_at = view_time(state->submitted_us);
     if (state->has_first_started_us)
-        view->started_at = time_new(state->first_started_us);
+        view->started_at = view_time(state->first_started_us);
     if (state->has_ended_us)
-        view->ended_at = time_new(state->ended_us);
+        view->ended_at = view_time(state->ended_us);
     if (job->spec->terms.limit_us)
         SET(view, limit_s, job->spec->terms.limit_us / 1000000);
     if (state->has_started_us)
@@ -270,7 +270,7 @@ Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state)
     if (state->has_metric_micro)
         view->metric = decimal_new(state->metric_micro);
     SET(view, pinned, state->has_pinned && state->pinned);
-    view->created_at = time_new(state->created_us);
+    view->created_at = view_time(state->created_us);
     if (state->has_manifest_digest && state->manifest_digest.len == DIGEST_BYTES) {
         struct digest digest;
         memcpy(digest.bytes, state->manifest_digest.data, DIGEST_BYTES);
@@ -294,7 +294,7 @@ Wafer__System *view_system(const struct core *core, const struct system *system)
     SET(view, state, state->state);
     SET(view, drained, state->has_drained && state->drained);
     view->reason = text_copy(state->reason);
-    view->since = time_new(state->since_us);
+    view->since = view_time(state->since_us);
     if (system->job)
         SET(view, job, system->job->state.id);
     if (system->host->link && system->host->speed > 0)

@@ -58,8 +58,7 @@ static void check_text_message(const struct checking *checking, const struct bin
         return;
     }
     owned(free) char *text = buffer_text(&buffer);
-    ProtobufCMessage *read = memory_new(type->type->sizeof_message);
-    protobuf_c_message_init(type->type, read);
+    ProtobufCMessage *read = message_new(type->type);
     if (type->parse(text, read, &diag) < 0)
         refuse(checking, path, "%s", diag.text);
     protobuf_c_message_free_unpacked(read, NULL);

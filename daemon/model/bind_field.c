@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "value.pb-c.h"
 
 static void path_append(const struct path *path, struct buffer *buffer)
@@ -25,6 +26,14 @@ char *path_format(const struct path *path)
         return NULL;
     path_append(path, &buffer);
     return buffer_text(&buffer);
+}
+
+ProtobufCMessage *message_new(const ProtobufCMessageDescriptor *type)
+{
+    ProtobufCMessage *message = memory_new(type->sizeof_message);
+
+    protobuf_c_message_init(type, message);
+    return message;
 }
 
 size_t field_size(const ProtobufCFieldDescriptor *field)

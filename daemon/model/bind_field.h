@@ -15,6 +15,9 @@ struct path {
 
 char *path_format(const struct path *path); /* NULL for the root; the caller frees */
 
+/* Initialised; free with protobuf_c_message_free_unpacked(). */
+ProtobufCMessage *message_new(const ProtobufCMessageDescriptor *type);
+
 size_t field_size(const ProtobufCFieldDescriptor *field); /* of one element */
 bool field_is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
 size_t field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);

@@ -26,6 +26,11 @@ struct node {
     size_t count, capacity;
 };
 
+/* The tree of a message that was read, kept for its places. */
+struct bind_places {
+    struct node *root;
+};
+
 struct node *node_new(enum node_kind kind, struct mark at);
 struct node *node_free(struct node *node); /* always NULL */
 OWNED_DEFINE(node_free, struct node *);
@@ -38,6 +43,10 @@ bool node_is_null(const struct node *node);
  * errors: what they are about is left out of the tree or is NODE_REFUSED. */
 int tree_parse(const char *text, size_t length, size_t limit, struct node **ret,
                struct bind_errors *errors);
+
+/* What the reader of libyaml would refuse, said in words that help: bytes that are not UTF-8, and
+ * control characters. -EINVAL with an error */
+int tree_check_bytes(const char *text, size_t length, struct bind_errors *errors);
 
 /* Put the value of "a.b.c=value", itself YAML, in its place in the tree. */
 int tree_set(struct node *root, const char *assignment, struct bind_errors *errors);

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "sim/log.h"
 
-enum { RETRY_US = 1000000, NOTE_WIDTH = 100, NOTE_BYTES = 640 * NOTE_WIDTH };
+enum { RETRY_US = 250000, NOTE_WIDTH = 100, NOTE_BYTES = 640 * NOTE_WIDTH };
 
 /* Of one epoch of a job: `waiting`, then `lost_bytes` that nobody has any more. */
 struct stream {
@@ -174,7 +174,7 @@ static void stream_failed(struct stream *stream, struct log_task *task)
     stream_put_back(stream, task);
     stream->failing = true;
     if (logs->failing++ == 0)
-        log_job(LOG_WARNING, stream->job, NULL, "%s; trying again every second", task->diag.text);
+        log_job(LOG_WARNING, stream->job, NULL, "%s; trying again", task->diag.text);
     sd_event_source_set_time_relative(logs->retry, RETRY_US);
     sd_event_source_set_enabled(logs->retry, SD_EVENT_ONESHOT);
 }

@@ -190,6 +190,14 @@ START_TEST(what_another_program_left_in_a_message_is_still_shown)
     ck_assert_msg(strstr(text, "\"id\":\"18446744073709551615\""), "%s", text);
     ck_assert_msg(strstr(text, "\"state\":\"99\""), "%s", text);
 
+    Wafer__StepCount steps = WAFER__STEP_COUNT__INIT;
+    Wafer__Count count = WAFER__COUNT__INIT;
+    count.value = UINT64_MAX;
+    steps.steps = &count;
+    json_t *json = bind_json(&steps.base);
+    ck_assert_str_eq(json_string_value(json_object_get(json, "steps")), "18446744073709551615");
+    json_decref(json);
+
     Wafer__ShardState shard = WAFER__SHARD_STATE__INIT;
     shard.digest = (ProtobufCBinaryData){ .data = bytes, .len = sizeof(bytes) };
     owned(free) char *hex = bind_json_text(&shard.base, false);

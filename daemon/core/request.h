@@ -1,0 +1,81 @@
+/* request — what the handlers of clients' requests share. Private to daemon/core.
+ *
+ * A handler answers its request exactly once: with a reply, a refusal, or an effect that hands the
+ * request on to the shell. */
+#ifndef WAFERD_CORE_REQUEST_H
+#define WAFERD_CORE_REQUEST_H
+
+#include "core/state.h"
+
+#define EXIT_STATE  2 /* nothing matched: the job is not in a state for that */
+#define EXIT_DENIED 77
+
+struct request {
+    struct core *core;
+    const struct input *input;
+    const Wafer__Request *message;
+    uid_t uid;
+    bool is_operator;
+};
+
+/* ---- request.c: answers ---- */
+
+Wafer__Response *response_new(Wafer__Response__BodyCase body);
+Wafer__Job *view_copy(const Wafer__Job *view);
+/* Refuse with a record. Takes `message`; `job` 0: about none. */
+void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
+            const char *field, char *message);
+void refuse_unknown(struct request *request);
+void answer_view(struct request *request, Wafer__Job *view); /* takes it */
+void answer_job(struct request *request, const struct job *job);
+struct effect *hand_on(struct request *request, enum effect_type type, uint64_t job);
+
+/* ---- request.c: whom it is about ---- */
+
+bool may_act(const struct request *request, uid_t owner);
+/* False: refused. */
+bool operator_only(struct request *request, const char *what);
+/* What history knows of the job, if the caller may know it too. */
+const struct facts *facts_of(const struct request *request);
+/* A job that the caller may see, live or ended and still here; NULL with *ret_facts: in history;
+ * NULL and no facts: answered. */
+struct job *seen_target(struct request *request, const Wafer__Target *target,
+                        const struct facts **ret_facts);
+/* The live job that the request names; NULL: answered. */
+struct job *live_target(struct request *request, const Wafer__Target *target);
+/* A whole array is named by its id alone. */
+struct array *array_target(const struct request *request, const Wafer__Target *target);
+
+/* ---- request_change.c ---- */
+
+void record_change(struct request *request, Wafer__RecordKind kind, struct job *job,
+                   Wafer__JobState *next, const char *text);
+void requeue(struct request *request, struct job *job, const char *reason);
+bool may_release(const struct request *request, const struct job *job);
+
+/* ---- one handler for each request ---- */
+
+void on_submit(struct request *request);
+void on_show(struct request *request);
+void on_watch(struct request *request);
+void on_logs(struct request *request);
+void on_events(struct request *request);
+void on_list(struct request *request);
+void on_cancel(struct request *request);
+void on_hold(struct request *request);
+void on_release(struct request *request);
+void on_requeue(struct request *request);
+void on_resume(struct request *request);
+void on_checkpoint_list(struct request *request);
+void on_checkpoint_show(struct request *request);
+void on_checkpoint_pin(struct request *request);
+void on_checkpoint_verify(struct request *request);
+void on_checkpoint_prune(struct request *request);
+void on_system_list(struct request *request);
+void on_system_show(struct request *request);
+void on_system_fault(struct request *request);
+void on_system_drain(struct request *request);
+void on_queue(struct request *request);
+void on_version(struct request *request);
+
+#endif

@@ -1,0 +1,405 @@
+/* New jobs: submitted, or resumed from one that has ended. */
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "base/memory.h"
+#include "core/request.h"
+
+/* ---- submit ---- */
+
+static uint64_t key_hash(uid_t uid, const char *key)
+{
+    owned(free) char *text = text_format("%u:%s", (unsigned)uid, key);
+    return hash64(text, strlen(text)) & UINT64_MAX >> 1;
+}
+
+/* A repeated request gets the job that it made the first time. True: it was answered. */
+static bool answer_key(struct request *request, const char *text, uint64_t hash, uint64_t body)
+{
+    const struct key *key = core_key(request->core, hash);
+
+    if (!key)
+        return false;
+    const struct job *job = core_job(request->core, key->state.job);
+    const struct facts *facts = request->input->request.facts;
+    if (key->state.body_hash != body) {
+        refuse(request, 0, "E_KEY", EX_DATAERR, "key",
+               text_format("'%s' was used for another request, job %llu", text,
+                           (unsigned long long)key->state.job));
+    } else if (job) {
+        answer_job(request, job);
+    } else if (facts && facts->view && facts->view->id == key->state.job) {
+        answer_view(request, view_copy(facts->view));
+    } else {
+        Wafer__Job *view = NEW(Wafer__Job); /* it has ended; its id is what the client asks for */
+        wafer__job__init(view);
+        view->id = key->state.job;
+        answer_view(request, view);
+    }
+    return true;
+}
+
+struct submission {
+    const Wafer__JobSpec *spec;
+    ProtobufCBinaryData packed;
+    const char *key;
+    uint64_t key_hash, body_hash;
+    bool held;
+    uint64_t lineage, resumed_from; /* 0: its own; none */
+    const Wafer__CheckpointState *origin;
+    bool weights_only;
+    uint32_t systems_count; /* 0: as in the spec */
+    const char *queue;      /* NULL: as in the spec */
+};
+
+static void submit(struct request *request, const struct submission *submission)
+{
+    struct core *core = request->core;
+    Wafer__Record record = WAFER__RECORD__INIT;
+    Wafer__JobState state = WAFER__JOB_STATE__INIT;
+    Wafer__KeyState key = WAFER__KEY_STATE__INIT;
+    struct job_terms terms;
+    uint8_t digest[DIGEST_BYTES] = { 0 }; /* of the spec: the job's own once it is applied */
+
+    job_terms(submission->spec, &terms);
+    state.id = core->next_job;
+    state.uid = request->uid;
+    state.state = submission->held ? WAFER__JOB__STATE__HELD : WAFER__JOB__STATE__PENDING;
+    state.spec_digest = (ProtobufCBinaryData){ sizeof(digest), digest };
+    state.submitted_us = core->now_us;
+    state.lineage = submission->lineage ? submission->lineage : state.id;
+    if (submission->resumed_from)
+        SET(&state, resumed_from, submission->resumed_from);
+    if (submission->origin) {
+        state.origin = (Wafer__CheckpointState *)submission->origin;
+        SET(&state, weights_only, submission->weights_only);
+        if (!submission->weights_only)
+            SET(&state, committed_step, submission->origin->step);
+    }
+    if (submission->systems_count)
+        SET(&state, systems_count, submission->systems_count);
+    state.queue = (char *)submission->queue;
+    SET(&state, version, 1);
+
+    record.kind = WAFER__RECORD_KIND__JOB_SUBMITTED;
+    SET(&record, job, state.id);
+    SET(&record, uid, request->uid);
+    record.job_state = &state;
+    SET(&record, spec, submission->packed);
+    if (terms.array_first <= terms.array_last) {
+        SET(&state, array_id, state.id);
+        SET(&state, array_index, terms.array_first);
+        SET(&record, array_first, terms.array_first);
+        SET(&record, array_count, terms.array_last - terms.array_first + 1);
+    }
+    if (submission->key) {
+        key.hash = submission->key_hash;
+        key.job = state.id;
+        key.body_hash = submission->body_hash;
+        record.key = &key;
+        SET(&state, key_hash, key.hash);
+    }
+    uint64_t id = state.id;
+    core_record(core, &record);
+    struct job *job = core_job(core, id);
+    effect_changed(core, job);
+    answer_job(request, job);
+}
+
+/* The first error of a spec, as an answer; true when there was none. */
+static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
+{
+    struct bind_errors errors = { .items = NULL };
+    struct job_terms terms;
+    bool good = job_spec_check(spec, NULL, &errors) == 0;
+
+    if (!good)
+        refuse(request, 0, "E_FIELD", EX_DATAERR, errors.items[0].field,
+               text_copy(errors.items[0].text));
+    bind_errors_done(&errors);
+    if (!good)
+        return false;
+    job_terms(spec, &terms);
+    if (terms.priority < 100 && !request->is_operator) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
+               text_copy("p0 is for operators (p1, p2 or p3)"));
+        return false;
+    }
+    if (terms.queue && !core_pool(request->core, terms.queue)) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
+               text_format("there is no queue '%s' here (the first is '%s')", terms.queue,
+                           request->core->pools[0].name));
+        return false;
+    }
+    return true;
+}
+
+/* The newest verified of `count` checkpoints by rising steps, at or below `step`. */
+static const Wafer__CheckpointState *choose(Wafer__CheckpointState *const *checkpoints,
+                                            size_t count, bool any, uint64_t step, uint64_t epoch)
+{
+    for (size_t i = count; i-- > 0;)
+        if (checkpoints[i]->state == WAFER__CHECKPOINT__STATE__VERIFIED &&
+            (any || checkpoints[i]->step == step) &&
+            (!epoch || checkpoints[i]->fence->epoch == epoch))
+            return checkpoints[i];
+    return NULL;
+}
+
+static const Wafer__CheckpointState *choose_live(const struct job *job, bool any, uint64_t step,
+                                                 uint64_t epoch)
+{
+    for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
+         link = link->previous) {
+        const Wafer__CheckpointState *state = &CONTAINER_OF(link, struct checkpoint, link)->state;
+        if (state->state == WAFER__CHECKPOINT__STATE__VERIFIED && (any || state->step == step) &&
+            (!epoch || state->fence->epoch == epoch))
+            return state;
+    }
+    return NULL;
+}
+
+/* "JOB@STEP": a verified checkpoint of a job that the caller may act on. NULL: answered. */
+static const Wafer__CheckpointState *named_checkpoint(struct request *request, const char *field,
+                                                      const char *text)
+{
+    const struct facts *facts = facts_of(request);
+    const Wafer__CheckpointState *found = NULL;
+    uint64_t id, step, epoch;
+
+    if (checkpoint_target_parse(text, &id, &step, &epoch) < 0) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, field,
+               text_format("'%s' is no checkpoint (JOB@STEP, as in 7@2000)", text));
+        return NULL;
+    }
+    const struct job *job = core_job(request->core, id);
+    bool known = job ? may_act(request, job->state.uid) : facts && facts->state->id == id;
+    if (known && job)
+        found = choose_live(job, false, step, epoch);
+    else if (known)
+        found = choose(facts->checkpoints, facts->checkpoint_count, false, step, epoch);
+    if (!known)
+        refuse_unknown(request);
+    else if (!found)
+        refuse(request, id, "E_CHECKPOINT", EX_DATAERR, field,
+               text_format("job %llu has no verified checkpoint at step %llu",
+                           (unsigned long long)id, (unsigned long long)step));
+    return found;
+}
+
+static bool nothing_to_do(struct request *request, const struct job_terms *terms,
+                          const Wafer__CheckpointState *from)
+{
+    if (!from || from->step < terms->max_steps)
+        return false;
+    refuse(request, from->job, "E_FIELD", EX_DATAERR, "resume",
+           text_format("nothing to do: the checkpoint is at step %llu, the job ends at %llu",
+                       (unsigned long long)from->step, (unsigned long long)terms->max_steps));
+    return true;
+}
+
+void on_submit(struct request *request)
+{
+    const Wafer__SubmitRequest *asked = request->message->submit;
+    struct submission submission = { .spec = asked->spec,
+                                     .key = asked->key,
+                                     .held = asked->has_hold && asked->hold };
+    struct job_terms terms;
+
+    if (request->core->journal_full) {
+        refuse(request, 0, "E_FULL", EX_TEMPFAIL, NULL,
+               text_copy("the controller's disk is full: only cancel and release are served; "
+                         "try again later"));
+        return;
+    }
+    if (!spec_is_good(request, asked->spec))
+        return;
+    job_terms(asked->spec, &terms);
+
+    size_t length = wafer__job_spec__get_packed_size(asked->spec);
+    owned(free) uint8_t *packed = memory_new(length);
+    wafer__job_spec__pack(asked->spec, packed);
+    submission.packed = (ProtobufCBinaryData){ length, packed };
+    if (asked->key) {
+        submission.key_hash = key_hash(request->uid, asked->key);
+        submission.body_hash = hash64(packed, length);
+        if (answer_key(request, asked->key, submission.key_hash, submission.body_hash))
+            return;
+    }
+    if (terms.init_from) {
+        submission.origin = named_checkpoint(request, "resume.init_from", terms.init_from);
+        submission.weights_only = true;
+        if (!submission.origin)
+            return;
+    } else if (terms.resume_from && strchr(terms.resume_from, '@')) {
+        submission.origin = named_checkpoint(request, "resume.from", terms.resume_from);
+        if (!submission.origin || nothing_to_do(request, &terms, submission.origin))
+            return;
+        submission.lineage = submission.origin->lineage;
+        submission.resumed_from = submission.origin->job;
+    }
+    submit(request, &submission);
+}
+
+/* ---- resume ---- */
+
+/* `from` of a resume: auto, STEP or JOB@STEP of the same job. -EINVAL after an answer. */
+static int resume_step(struct request *request, uint64_t job, const char *from, bool *ret_any,
+                       uint64_t *ret_step, uint64_t *ret_epoch)
+{
+    uint64_t named = job;
+    char *end;
+
+    *ret_any = !from || strcmp(from, "auto") == 0;
+    *ret_step = *ret_epoch = 0;
+    if (*ret_any)
+        return 0;
+    if (*from >= '0' && *from <= '9' && !strchr(from, '@')) {
+        *ret_step = strtoull(from, &end, 10);
+        if (!*end)
+            return 0;
+    } else if (checkpoint_target_parse(from, &named, ret_step, ret_epoch) == 0 && named == job) {
+        return 0;
+    }
+    refuse(request, job, "E_FIELD", EX_DATAERR, "from",
+           text_format("'%s' is neither auto, nor a step, nor a checkpoint of job %llu", from,
+                       (unsigned long long)job));
+    return -1;
+}
+
+static void resume_ended(struct request *request, const Wafer__JobState *ended,
+                         ProtobufCBinaryData packed, Wafer__CheckpointState *const *checkpoints,
+                         size_t count)
+{
+    const Wafer__ResumeRequest *asked = request->message->resume;
+    struct submission submission = { .packed = packed,
+                                     .key = asked->key,
+                                     .lineage = ended->lineage,
+                                     .resumed_from = ended->id,
+                                     .systems_count = asked->systems,
+                                     .queue = asked->pool ? asked->pool : ended->queue };
+    struct job_terms terms;
+    uint64_t step, epoch;
+    bool any;
+
+    if (resume_step(request, ended->id, asked->from, &any, &step, &epoch) < 0)
+        return;
+    submission.origin = choose(checkpoints, count, any, step, epoch);
+    if (!submission.origin && any && ended->origin) {
+        submission.origin = ended->origin;
+        submission.weights_only = ended->weights_only;
+    }
+    if (!submission.origin && !any) {
+        refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
+               text_format("job %llu has no verified checkpoint at step %llu",
+                           (unsigned long long)ended->id, (unsigned long long)step));
+        return;
+    }
+    Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, packed.len, packed.data);
+    if (!spec) {
+        refuse(request, ended->id, "E_INTERNAL", EX_SOFTWARE, NULL,
+               text_copy("what the job was submitted with cannot be read"));
+        return;
+    }
+    submission.spec = spec;
+    job_terms(spec, &terms);
+    if (asked->key) {
+        submission.key_hash = key_hash(request->uid, asked->key);
+        submission.body_hash = hash64(packed.data, packed.len) ^ ended->id;
+    }
+    if ((!asked->key ||
+         !answer_key(request, asked->key, submission.key_hash, submission.body_hash)) &&
+        (submission.weights_only || !nothing_to_do(request, &terms, submission.origin)))
+        submit(request, &submission);
+    wafer__job_spec__free_unpacked(spec, NULL);
+}
+
+static void resume_live(struct request *request, struct job *job)
+{
+    const Wafer__ResumeRequest *asked = request->message->resume;
+    Wafer__JobState next = job->state;
+    uint64_t step, epoch, id = job->state.id;
+    bool any;
+
+    if (resume_step(request, id, asked->from, &any, &step, &epoch) < 0)
+        return;
+    if (!any && !choose_live(job, false, step, epoch)) {
+        refuse(request, id, "E_CHECKPOINT", EX_DATAERR, "from",
+               text_format("job %llu has no verified checkpoint at step %llu",
+                           (unsigned long long)id, (unsigned long long)step));
+        return;
+    }
+    if (job_has_systems(job))
+        requeue(request, job, "resume");
+    next = job->state;
+    if (!any)
+        SET(&next, resume_from_step, step);
+    if (asked->has_systems)
+        SET(&next, systems_count, asked->systems);
+    if (!job_has_systems(job)) {
+        next.state = WAFER__JOB__STATE__PENDING;
+        UNSET(&next, not_before_us);
+        UNSET(&next, held_by_admin);
+        UNSET(&next, failures);
+        UNSET(&next, launch_refusals);
+        if (asked->pool)
+            next.queue = asked->pool;
+    } else if (asked->pool) {
+        next.next_queue = asked->pool; /* its systems are of the old one until they are free */
+    }
+    record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, "resume");
+    answer_job(request, job);
+}
+
+void on_resume(struct request *request)
+{
+    const Wafer__ResumeRequest *asked = request->message->resume;
+    const struct facts *facts;
+    struct job *job = seen_target(request, asked->target, &facts);
+
+    if (!job && !facts)
+        return;
+    if (request->core->journal_full) {
+        refuse(request, 0, "E_FULL", EX_TEMPFAIL, NULL,
+               text_copy("the controller's disk is full: try again later"));
+        return;
+    }
+    if (asked->pool && !core_pool(request->core, asked->pool)) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "pool",
+               text_format("there is no pool '%s' here", asked->pool));
+        return;
+    }
+    if (asked->has_systems && (asked->systems < 1 || asked->systems > LIMIT_SYSTEMS)) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "systems",
+               text_format("%u is not between 1 and %d", asked->systems, LIMIT_SYSTEMS));
+        return;
+    }
+    if (facts) {
+        resume_ended(request, facts->state, facts->spec, facts->checkpoints,
+                     facts->checkpoint_count);
+        return;
+    }
+    if (!job_state_is_terminal(job->state.state)) {
+        if (job->state.state == WAFER__JOB__STATE__HELD && !may_release(request, job))
+            refuse(request, job->state.id, "E_DENIED", EXIT_DENIED, NULL,
+                   text_format("job %llu is held by an operator: ask one",
+                               (unsigned long long)job->state.id));
+        else if (job->state.state == WAFER__JOB__STATE__STOPPING)
+            refuse(request, job->state.id, "E_STATE", EX_TEMPFAIL, NULL,
+                   text_format("job %llu is being stopped: try again when it has",
+                               (unsigned long long)job->state.id));
+        else
+            resume_live(request, job);
+        return;
+    }
+    /* Ended, and its last checkpoint is still being settled. */
+    size_t count = 0;
+    owned(free) Wafer__CheckpointState **states = NULL;
+    list_foreach (&job->checkpoints, link) {
+        states = memory_resize(states, count + 1, sizeof(Wafer__CheckpointState *));
+        states[count++] = &CONTAINER_OF(link, struct checkpoint, link)->state;
+    }
+    resume_ended(request, &job->state,
+                 (ProtobufCBinaryData){ job->spec->length, job->spec->packed }, states, count);
+}
