@@ -1,4 +1,4 @@
-#include "engine/agent.h"
+#include "engine/agent_parts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -6,18 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/digest.h"
-#include "base/list.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "engine/effects.h"
-#include "engine/heap.h"
-#include "engine/run.h"
 #include "model/limits.h"
-
-/* A report must fit its frame: what does not waits for a later one. */
-#define REPORT_ENDED_BYTES       (LIMIT_AGENT_BYTES / 4)
-#define REPORT_CHECKPOINTS_BYTES (LIMIT_AGENT_BYTES / 2)
 
 /* Of one job: written, and not yet known to be committed. Older ones are forgotten. */
 #define WRITTEN_MAX 16
@@ -27,73 +18,14 @@
 #define IDLE_US  (3600 * 1000000ll)
 #define IDLE_MIN 65536
 
-struct unit { /* one simulated system */
-    struct timer heal;
-    const Wafer__Platform *platform;
-    char *name, *pool;
-    bool down, changed; /* since the registration */
-    struct job *job;    /* whose run holds it, or NULL */
-};
-
-struct job {
-    struct list link; /* in `active` while something of it is open, else in `idle` */
-    bool is_idle;
-    int64_t idle_since_us;
-    uint64_t id, term, epoch; /* the highest fence seen */
-    struct run *run;
-    struct unit **units; /* of the run */
-    size_t unit_count;
-    Wafer__AttemptEnd *ended;          /* not acknowledged */
-    Wafer__CheckpointReport **written; /* the same, rising steps */
-    size_t written_count, written_capacity;
-};
-
-struct agent {
-    char *host, *boot_id;
-    struct run_config run_config;
-    struct compile_cache cache;
-    struct unit *units;
-    size_t unit_count;
-    struct map by_name; /* of units */
-    struct map jobs;
-    struct list active, idle;
-    size_t idle_count, running;
-    struct heap runs, heals;
-    int64_t now_us;
-    double speed;
-};
-
 /* ---- life ---- */
-
-static uint64_t name_key(const char *name)
-{
-    return hash64(name, strlen(name)) >> 1; /* not a reserved key */
-}
-
-static void add_units(struct agent *agent, const struct agent_pool *pool)
-{
-    for (unsigned i = 1; i <= pool->count; i++) {
-        struct unit *unit = &agent->units[agent->unit_count++];
-        *unit = (struct unit){ .pool = text_copy(pool->name),
-                               .platform = pool->platform,
-                               .name = text_format("%s%u", pool->prefix, i),
-                               .heal = { .order = agent->unit_count } };
-        assert(!map_get(&agent->by_name, name_key(unit->name))); /* two pools, one prefix */
-        map_put(&agent->by_name, name_key(unit->name), unit);
-    }
-}
 
 struct agent *agent_new(const struct agent_config *config)
 {
     struct agent *agent = NEW(struct agent);
-    size_t count = 0;
 
-    assert(config->progress_us > 0);
-    for (size_t i = 0; i < config->pool_count; i++)
-        count += config->pools[i].count;
-    agent->units = memory_new((count + 1) * sizeof(*agent->units));
-    for (size_t i = 0; i < config->pool_count; i++)
-        add_units(agent, &config->pools[i]);
+    assert(config->progress_us > 0 && config->filler_bytes >= 0);
+    units_init(&agent->units, config->pools, config->pool_count);
     agent->host = text_copy(config->host);
     agent->boot_id = text_copy(config->boot_id);
     agent->run_config = (struct run_config){ .seed = config->seed,
@@ -133,16 +65,10 @@ struct agent *agent_free(struct agent *agent)
         return NULL;
     while ((job = map_next(&agent->jobs, &cursor)))
         job_free(job);
-    for (size_t i = 0; i < agent->unit_count; i++) {
-        free(agent->units[i].name);
-        free(agent->units[i].pool);
-    }
     map_done(&agent->jobs);
-    map_done(&agent->by_name);
     heap_done(&agent->runs);
-    heap_done(&agent->heals);
     compile_cache_done(&agent->cache);
-    free(agent->units);
+    units_done(&agent->units);
     free(agent->host);
     free(agent->boot_id);
     free(agent);
@@ -290,107 +216,22 @@ static void end_run(struct agent *agent, struct job *job, Wafer__Cause cause, co
     collect(agent, job, effects);
 }
 
-/* ---- reports ---- */
-
-static Wafer__HostedSystem *hosted_system(const struct unit *unit)
-{
-    Wafer__HostedSystem *system = MESSAGE_NEW(Wafer__HostedSystem, hosted_system);
-
-    system->name = text_copy(unit->name);
-    system->pool = text_copy(unit->pool);
-    system->platform = text_copy(unit->platform->name);
-    system->state = unit->down ? WAFER__SYSTEM__STATE__DOWN : WAFER__SYSTEM__STATE__UP;
-    system->reason = unit->down ? text_copy("crashed") : NULL;
-    return system;
-}
-
-static void report_systems(struct agent *agent, Wafer__Report *report)
-{
-    report->systems = memory_new((agent->unit_count + 1) * sizeof(Wafer__HostedSystem *));
-    for (size_t i = 0; i < agent->unit_count; i++) {
-        struct unit *unit = &agent->units[i];
-        if (report->registration)
-            unit->changed = false;
-        else if (!unit->changed)
-            continue;
-        report->systems[report->n_systems++] = hosted_system(unit);
-    }
-}
-
-static Wafer__RunningJob *running_job(struct run *run, int64_t now_us)
-{
-    Wafer__RunningJob *running = MESSAGE_NEW(Wafer__RunningJob, running_job);
-
-    run_catch_up(run, now_us);
-    running->job = run->job;
-    running->fence = fence_new(run->term, run->epoch);
-    running->step = run_step(run);
-    running->phase = run->phase;
-    running->has_suspended = true;
-    running->suspended = run->suspended;
-    return running;
-}
-
-struct report_space {
-    size_t ended_bytes, checkpoint_bytes;
-    size_t ended_capacity, checkpoint_capacity;
-};
-
-static void report_job(struct agent *agent, struct job *job, Wafer__Report *report,
-                       struct report_space *space)
-{
-    if (job->run)
-        report->running[report->n_running++] = running_job(job->run, agent->now_us);
-    if (job->ended) {
-        space->ended_bytes += wafer__attempt_end__get_packed_size(job->ended) + 8;
-        if (space->ended_bytes <= REPORT_ENDED_BYTES) {
-            ARRAY_RESERVE(report->ended, report->n_ended, space->ended_capacity);
-            report->ended[report->n_ended++] = MESSAGE_COPY(job->ended);
-        }
-    }
-    for (size_t i = job->written_count; i-- > 0;) {
-        space->checkpoint_bytes += wafer__checkpoint_report__get_packed_size(job->written[i]) + 8;
-        if (space->checkpoint_bytes > REPORT_CHECKPOINTS_BYTES)
-            return;
-        ARRAY_RESERVE(report->checkpoints, report->n_checkpoints, space->checkpoint_capacity);
-        report->checkpoints[report->n_checkpoints++] = MESSAGE_COPY(job->written[i]);
-    }
-}
-
-static void send_report(struct agent *agent, bool registration, struct agent_effects *effects)
-{
-    Wafer__Report *report = MESSAGE_NEW(Wafer__Report, report);
-    struct report_space space = { 0 };
-
-    report->host = text_copy(agent->host);
-    report->boot_id = text_copy(agent->boot_id);
-    report->time_us = agent->now_us;
-    report->registration = registration;
-    report->has_speed = agent->speed > 0;
-    report->speed = agent->speed;
-    report_systems(agent, report);
-    report->running = memory_new((agent->running + 1) * sizeof(Wafer__RunningJob *));
-    list_foreach (&agent->active, link)
-        report_job(agent, CONTAINER_OF(link, struct job, link), report, &space);
-    effects_send(effects)->report = report;
-}
-
 /* ---- time ---- */
 
 static void heal(struct agent *agent, struct unit *unit, struct agent_effects *effects)
 {
-    heap_set(&agent->heals, &unit->heal, INT64_MAX);
+    heap_set(&agent->units.heals, &unit->heal, INT64_MAX);
     if (!unit->down)
         return;
     unit->down = false;
     unit->changed = true;
-    send_report(agent, false, effects);
+    agent_send_report(agent, false, effects);
 }
 
 static void advance(struct agent *agent, int64_t now_us, struct agent_effects *effects)
 {
     for (;;) {
-        struct timer *run = heap_first(&agent->runs), *unit = heap_first(&agent->heals);
+        struct timer *run = heap_first(&agent->runs), *unit = heap_first(&agent->units.heals);
         bool is_unit = unit && (!run || unit->due_us <= run->due_us);
         struct timer *first = is_unit ? unit : run;
         if (!first || first->due_us > now_us)
@@ -416,7 +257,7 @@ void agent_on_time(struct agent *agent, int64_t now_us, struct agent_effects *ef
 
 int64_t agent_next_us(const struct agent *agent)
 {
-    const struct timer *run = heap_first(&agent->runs), *unit = heap_first(&agent->heals);
+    const struct timer *run = heap_first(&agent->runs), *unit = heap_first(&agent->units.heals);
     int64_t run_us = run ? run->due_us : INT64_MAX;
     int64_t unit_us = unit ? unit->due_us : INT64_MAX;
 
@@ -428,13 +269,13 @@ int64_t agent_next_us(const struct agent *agent)
 void agent_on_link(struct agent *agent, int64_t now_us, struct agent_effects *effects)
 {
     advance(agent, now_us, effects);
-    send_report(agent, true, effects);
+    agent_send_report(agent, true, effects);
 }
 
 void agent_on_heartbeat(struct agent *agent, int64_t now_us, struct agent_effects *effects)
 {
     advance(agent, now_us, effects);
-    send_report(agent, false, effects);
+    agent_send_report(agent, false, effects);
 }
 
 void agent_on_lease_end(struct agent *agent, int64_t now_us, struct agent_effects *effects)
@@ -450,16 +291,9 @@ void agent_on_lease_end(struct agent *agent, int64_t now_us, struct agent_effect
 
 /* ---- orders ---- */
 
-static struct unit *unit_find(const struct agent *agent, const char *name)
-{
-    struct unit *unit = map_get(&agent->by_name, name_key(name));
-
-    return unit && strcmp(unit->name, name) == 0 ? unit : NULL;
-}
-
 static int take_unit(struct agent *agent, struct job *job, const char *name, struct diag *diag)
 {
-    struct unit *unit = unit_find(agent, name);
+    struct unit *unit = units_find(&agent->units, name);
 
     if (!unit)
         return diag_fail(diag, -ENOENT, "system %.63s is not hosted by %s", name, agent->host);
@@ -601,7 +435,7 @@ static void on_crash(struct agent *agent, struct unit *unit, const Wafer__Durati
 
     if (span && span->us > 0)
         heal_us = agent->now_us < INT64_MAX - span->us ? agent->now_us + span->us : INT64_MAX;
-    heap_set(&agent->heals, &unit->heal, heal_us);
+    heap_set(&agent->units.heals, &unit->heal, heal_us);
     if (unit->down)
         return;
     unit->down = true;
@@ -609,13 +443,13 @@ static void on_crash(struct agent *agent, struct unit *unit, const Wafer__Durati
     if (unit->job)
         end_run(agent, unit->job, WAFER__CAUSE__SYSTEM_FAILED, "the system crashed", unit->name,
                 effects);
-    send_report(agent, false, effects);
+    agent_send_report(agent, false, effects);
 }
 
 static void on_fault(struct agent *agent, const Wafer__InjectFault *fault,
                      struct agent_effects *effects)
 {
-    struct unit *unit = unit_find(agent, fault->system);
+    struct unit *unit = units_find(&agent->units, fault->system);
 
     if (!unit)
         return;

@@ -121,19 +121,9 @@ void run_end(struct run *run, int64_t now_us, Wafer__Cause cause, const char *de
 void run_catch_up(struct run *run, int64_t now_us);
 uint64_t run_step(const struct run *run);
 
-/* run_messages.c: what it says about itself. */
+/* For the agent to send and to keep. */
 void run_send_started(const struct run *run, struct agent_effects *effects);
-void run_send_progress(const struct run *run, int64_t now_us, struct agent_effects *effects);
-void run_send_suspension(const struct run *run, const char *why, struct agent_effects *effects);
-void run_send_checkpoint(const struct run *run, Wafer__CheckpointReport__Kind kind,
-                         const char *detail, struct agent_effects *effects);
-Wafer__CheckpointReport *run_written_report(const struct run *run, Wafer__ShardState **shards,
-                                            size_t shard_count);
 Wafer__AttemptEnd *run_attempt_end(const struct run *run, int64_t now_us);
 void run_flush_log(struct run *run, struct agent_effects *effects);
-void run_log_begin(struct run *run, int64_t now_us);
-void run_log_step(struct run *run, int64_t now_us);
-void run_log_end(struct run *run, int64_t now_us);
-int64_t run_evaluate_us(const struct run *run); /* how long an evaluation takes */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "engine/effects.h"
-#include "engine/run.h"
+#include "engine/run_parts.h"
 
 #define LOG_CHUNK_BYTES (16 << 10)
 #define DETAIL_BYTES    200 /* a report holds many */
