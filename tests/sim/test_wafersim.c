@@ -129,6 +129,8 @@ START_TEST(a_job_killed_with_its_process_resumes_to_the_same_digest)
     /* It did resume: it never wrote what was there. */
     ck_assert_ptr_null(FIND(Wafer__CheckpointReport, checkpoint, it->job == 2 && it->step == 200));
     state_free(state);
+    wafersim_kill(SIGTERM);
+    ck_assert_int_eq(wafersim_wait(controller.pid), 0);
 }
 END_TEST
 
