@@ -183,6 +183,7 @@ static int job_submit(struct core *core, const Wafer__Record *record, struct dia
 {
     uint32_t count = record->has_array_count ? record->array_count : 1;
     Wafer__JobState state = *record->job_state;
+    bool begins_lineage = state.lineage == state.id; /* then each element begins its own */
 
     if (!record->has_spec)
         return diag_fail(diag, -EINVAL, "job %llu has no spec", (unsigned long long)state.id);
@@ -203,6 +204,8 @@ static int job_submit(struct core *core, const Wafer__Record *record, struct dia
         job_add(core, &state, spec);
         state.id++;
         state.array_index++;
+        if (begins_lineage)
+            state.lineage = state.id;
         if (!state.has_array_id)
             break;
     }
