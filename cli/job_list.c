@@ -66,7 +66,9 @@ static void add_row(struct table *table, const struct command *command, const Wa
     if (command_has(command, FLAG_ALL_USERS))
         table_cell(table, STYLE_NONE, job->user);
     table_cell(table, STYLE_NONE, job->queue);
-    if (job->systems && job->systems->has_requested)
+    if (job->systems && job->systems->n_allocated)
+        table_format(table, STYLE_NONE, "%zu", job->systems->n_allocated);
+    else if (job->systems && job->systems->has_requested)
         table_format(table, STYLE_NONE, "%" PRIu32, job->systems->requested);
     else
         table_cell(table, STYLE_NONE, NULL);

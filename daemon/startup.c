@@ -12,6 +12,7 @@
 #include "daemon.h"
 #include "dev.h"
 #include "log.h"
+#include "net/hello.h"
 
 #define SECOND 1000000
 
@@ -37,6 +38,8 @@ static struct core *new_core(const struct settings *settings)
          * its own lease has run out well before ours and this margin. */
         .lease_margin_us = settings->lease_us / 2,
         .operator_uid = geteuid(),
+        .version = PACKAGE_VERSION,
+        .protocol = NET_MAJOR,
     };
 
     return core_new(&core);

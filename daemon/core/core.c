@@ -15,7 +15,6 @@ struct core *core_new(const struct core_config *config)
     assert(config->pool_count >= 1);
     core->config = *config;
     core->config.pools = NULL;
-    core->operator_uid = config->operator_uid;
     core->next_job = core->next_checkpoint = 1;
     core->next_system = 1;
     list_init(&core->verifications);

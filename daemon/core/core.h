@@ -40,7 +40,9 @@ struct core_config {
     size_t pool_count;             /* >= 1; the first is the default queue */
     int64_t lease_us;              /* real time: a silent link is lost after lease and margin */
     int64_t lease_margin_us;
-    uid_t operator_uid; /* beside root: may act on every job */
+    uid_t operator_uid;  /* beside root: may act on every job */
+    const char *version; /* what a client that asks is told; outlives the core */
+    uint32_t protocol;
 };
 
 struct core *core_new(const struct core_config *config);

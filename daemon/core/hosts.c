@@ -254,6 +254,10 @@ static void attempt_reported_end(struct core *core, struct host *host, const Waf
                                  .system = end->system };
         if (end->started)
             attempt_started(core, job); /* its own word for that was lost */
+        /* The failed system must not be granted again before its own report says what it is. */
+        struct system *failed = end->system ? core_system_named(core, end->system) : NULL;
+        if (end->cause == WAFER__CAUSE__SYSTEM_FAILED && failed && failed->job == job)
+            system_set(core, failed, WAFER__SYSTEM__STATE__DOWN, end->detail);
         attempt_ended(core, job, &ending);
     }
     Wafer__ToAgent message = WAFER__TO_AGENT__INIT;

@@ -215,7 +215,7 @@ void request_handle(struct core *core, const struct input *input)
         .core = core, .input = input, .message = input->request.message, .uid = input->request.uid
     };
 
-    request.is_operator = request.uid == 0 || request.uid == core->operator_uid;
+    request.is_operator = request.uid == 0 || request.uid == core->config.operator_uid;
     switch (request.message->body_case) {
     case WAFER__REQUEST__BODY_SUBMIT: on_submit(&request); break;
     case WAFER__REQUEST__BODY_LIST: on_list(&request); break;

@@ -148,5 +148,7 @@ void on_version(struct request *request)
     wafer__version_item__init(response->version);
     response->version->schema = text_copy("wafer.version/v1");
     response->version->client = text_copy("");
+    response->version->server = text_copy(request->core->config.version);
+    SET(response->version, protocol, request->core->config.protocol);
     effect_reply(request->core, request->input, response);
 }

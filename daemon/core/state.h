@@ -140,7 +140,6 @@ struct core {
     struct core_config config;
     struct pool *pools;
     size_t pool_count;
-    uid_t operator_uid;
 
     /* durable */
     uint64_t sequence, term;

@@ -203,17 +203,29 @@ static void on_attempt_end(struct host *host, const Wafer__AttemptEnd *end)
             end->detail ? end->detail : "");
 }
 
-static void send_message(struct host *host, const Wafer__ToController *message)
+/* What its operator wants to know, of what the host tells the controller. */
+static void log_trouble(const Wafer__ToController *message)
 {
     const Wafer__CheckpointReport *checkpoint = message->checkpoint;
+    const Wafer__Suspension *suspension = message->suspension;
 
+    if (checkpoint && checkpoint->kind == WAFER__CHECKPOINT_REPORT__KIND__FAILED)
+        log_job(LOG_WARNING, checkpoint->job, NULL, "checkpoint at step %" PRIu64 " failed: %s",
+                checkpoint->step, checkpoint->detail ? checkpoint->detail : "no reason given");
+    if (suspension && suspension->suspended)
+        log_job(LOG_WARNING, suspension->job, NULL, "suspended: %s",
+                suspension->detail ? suspension->detail : "no reason given");
+    if (suspension && !suspension->suspended)
+        log_job(LOG_NOTICE, suspension->job, NULL, "goes on");
+}
+
+static void send_message(struct host *host, const Wafer__ToController *message)
+{
     if (message->progress && !progress_is_due(host, message->progress))
         return;
     if (message->ended)
         on_attempt_end(host, message->ended);
-    if (checkpoint && checkpoint->kind == WAFER__CHECKPOINT_REPORT__KIND__FAILED)
-        log_job(LOG_WARNING, checkpoint->job, NULL, "checkpoint at step %" PRIu64 " failed: %s",
-                checkpoint->step, checkpoint->detail ? checkpoint->detail : "no reason given");
+    log_trouble(message);
     if (!host->registered)
         return;
     int r = link_send(host->link, &message->base);
@@ -289,7 +301,7 @@ static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
     if (!known)
         log_write(LOG_NOTICE,
                   "registered with the controller: term %" PRIu64 ", speed %" PRIu32
-                  ", lease %" PRId64 " ms, %zu jobs run here",
+                  ", lease %" PRId64 " ms; jobs running here: %zu",
                   welcome->term, welcome->clock->speed, welcome->lease_us / 1000,
                   agent_running(host->agent));
     announce(host);
@@ -406,7 +418,7 @@ static int on_lease(sd_event_source *source, uint64_t usec, void *userdata)
     struct host *host = userdata;
 
     log_write(LOG_WARNING,
-              "no word from the controller for %" PRId64 " ms: the lease ends, %zu jobs stop",
+              "no word from the controller for %" PRId64 " ms: the lease ends; jobs stopped: %zu",
               host->lease_us / 1000, agent_running(host->agent));
     agent_on_lease_end(host->agent, take_time(host), &host->effects);
     carry_out(host);

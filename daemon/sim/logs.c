@@ -35,7 +35,7 @@ struct logs {
     struct list streams;
     struct map by_job; /* the newest epoch of each */
     sd_event_source *retry;
-    size_t failing; /* streams */
+    bool complained; /* since the last success */
 };
 
 struct log_task {
@@ -103,8 +103,6 @@ static void stream_free(struct stream *stream)
 {
     if (map_get(&stream->logs->by_job, stream->job) == stream)
         map_remove(&stream->logs->by_job, stream->job);
-    if (stream->failing)
-        stream->logs->failing--;
     list_remove(&stream->link);
     buffer_done(&stream->waiting);
     free(stream);
@@ -173,8 +171,9 @@ static void stream_failed(struct stream *stream, struct log_task *task)
     }
     stream_put_back(stream, task);
     stream->failing = true;
-    if (logs->failing++ == 0)
+    if (!logs->complained)
         log_job(LOG_WARNING, stream->job, NULL, "%s; trying again", task->diag.text);
+    logs->complained = true;
     sd_event_source_set_time_relative(logs->retry, RETRY_US);
     sd_event_source_set_enabled(logs->retry, SD_EVENT_ONESHOT);
 }
@@ -188,6 +187,9 @@ static void done(struct task *base)
     if (task->error < 0) {
         stream_failed(stream, task);
     } else {
+        if (stream->logs->complained)
+            log_job(LOG_NOTICE, stream->job, NULL, "its log is written again");
+        stream->logs->complained = false;
         stream->fresh = false;
         stream_write(stream);
     }
@@ -199,7 +201,6 @@ static int on_retry(sd_event_source *source, uint64_t time_us, void *userdata)
 {
     struct logs *logs = userdata;
 
-    logs->failing = 0; /* until they fail again */
     list_foreach_safe (&logs->streams, link) {
         struct stream *stream = CONTAINER_OF(link, struct stream, link);
         if (stream->failing) {

@@ -48,7 +48,7 @@ static void run_write(struct task *base)
 static int read_one(struct shards_task *task, uint32_t index)
 {
     const Wafer__ShardState *state = task->checkpoint->shards[index];
-    struct buffer bytes = BUFFER_EMPTY;
+    owned(buffer_done) struct buffer bytes = BUFFER_EMPTY;
     struct digest digest;
 
     if (state->digest.len != DIGEST_BYTES)
@@ -59,8 +59,8 @@ static int read_one(struct shards_task *task, uint32_t index)
                              &task->diag);
     if (r < 0)
         return r;
-    task->answer.shards[index].length = bytes.length;
-    task->answer.shards[index].bytes = (uint8_t *)buffer_text(&bytes);
+    /* As it is, and not copied: a shard may be large. Nothing was taken from its front. */
+    task->answer.shards[index] = (struct agent_shard){ TAKE(bytes.bytes), bytes.length };
     return 0;
 }
 

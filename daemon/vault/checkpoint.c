@@ -92,7 +92,7 @@ static void opened_donep(struct opened *opened)
 static int place_open_once(struct vault *vault, const struct vault_place *place, bool make,
                            struct opened *ret)
 {
-    int (*next)(int, const char *, int *) = make ? directory_make : directory_open;
+    int (*next)(int, const char *, int *) = make ? directory_make_durable : directory_open;
     owned(opened_done) struct opened opened = OPENED_NONE;
     char name[NAME_SIZE];
 
@@ -135,8 +135,10 @@ static int stored_open(const struct opened *opened, const char *name, int *ret_f
     return r;
 }
 
+/* Into room at the end of `ret`, not yet counted there: the caller may not like what it sees. */
 static int stored_read(const struct opened *opened, const struct vault_place *place,
-                       const char *name, int64_t bytes_max, struct buffer *ret, struct diag *diag)
+                       const char *name, int64_t bytes_max, struct buffer *ret, size_t *ret_length,
+                       struct diag *diag)
 {
     owned(fd_close) int fd = -1;
     int64_t bytes;
@@ -147,10 +149,10 @@ static int stored_read(const struct opened *opened, const struct vault_place *pl
     if (bytes > bytes_max)
         return fail(diag, -EBADMSG, place, name, "%" PRId64 " bytes; at most %" PRId64 " can be",
                     bytes, bytes_max);
-    r = file_read_at(fd, 0, buffer_reserve(ret, (size_t)bytes), (size_t)bytes);
+    *ret_length = (size_t)bytes;
+    r = file_read_at(fd, 0, buffer_reserve(ret, *ret_length), *ret_length);
     if (r < 0)
         return fail(diag, r == -ENODATA ? -EBADMSG : r, place, name, "%s", vault_reason(r));
-    buffer_grow(ret, (size_t)bytes);
     return 0;
 }
 
@@ -206,27 +208,28 @@ int vault_shard_read(struct vault *vault, const struct vault_place *place, uint3
                      struct diag *diag)
 {
     owned(opened_done) struct opened opened = OPENED_NONE;
-    owned(buffer_done) struct buffer read = BUFFER_EMPTY;
     struct digest found;
     char name[NAME_SIZE];
+    size_t length;
 
     assert(index < VAULT_SHARDS_MAX);
     shard_format(name, index);
     int r = place_open(vault, place, false, &opened, diag);
     if (r < 0)
         return r;
-    r = stored_read(&opened, place, name, VAULT_SHARD_BYTES_MAX, &read, diag);
+    int64_t bytes_max = digest && bytes < VAULT_SHARD_BYTES_MAX ? bytes : VAULT_SHARD_BYTES_MAX;
+    r = stored_read(&opened, place, name, bytes_max, ret, &length, diag);
     if (r < 0)
         return r;
     if (digest) {
-        digest_of(buffer_data(&read), read.length, &found);
-        r = length_differs(place, name, (int64_t)read.length, bytes, diag);
+        digest_of(buffer_reserve(ret, length), length, &found);
+        r = length_differs(place, name, (int64_t)length, bytes, diag);
         if (r == 0)
             r = digest_differs(place, name, &found, digest, diag);
         if (r < 0)
             return r;
     }
-    buffer_append(ret, buffer_data(&read), read.length);
+    buffer_grow(ret, length);
     return 0;
 }
 
@@ -264,10 +267,13 @@ static int manifest_compare(const struct opened *opened, const struct vault_plac
                             const struct buffer *packed, struct diag *diag)
 {
     owned(buffer_done) struct buffer stored = BUFFER_EMPTY;
+    size_t length;
 
-    int r = stored_read(opened, place, MANIFEST_NAME, VAULT_MANIFEST_BYTES_MAX, &stored, diag);
+    int r =
+        stored_read(opened, place, MANIFEST_NAME, VAULT_MANIFEST_BYTES_MAX, &stored, &length, diag);
     if (r < 0)
         return r;
+    buffer_grow(&stored, length);
     if (stored.length != packed->length ||
         memcmp(buffer_data(&stored), buffer_data(packed), packed->length) != 0)
         return fail(diag, -EEXIST, place, MANIFEST_NAME, "another one is there already");
@@ -329,10 +335,13 @@ static int manifest_read(const struct opened *opened, const struct vault_place *
 {
     owned(buffer_done) struct buffer packed = BUFFER_EMPTY;
     struct digest found;
+    size_t length;
 
-    int r = stored_read(opened, place, MANIFEST_NAME, VAULT_MANIFEST_BYTES_MAX, &packed, diag);
+    int r =
+        stored_read(opened, place, MANIFEST_NAME, VAULT_MANIFEST_BYTES_MAX, &packed, &length, diag);
     if (r < 0)
         return r;
+    buffer_grow(&packed, length);
     if (digest) {
         digest_of(buffer_data(&packed), packed.length, &found);
         r = digest_differs(place, MANIFEST_NAME, &found, digest, diag);

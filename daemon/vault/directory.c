@@ -38,6 +38,13 @@ int directory_open(int parent, const char *name, int *ret_fd)
 
 int directory_make(int parent, const char *name, int *ret_fd)
 {
+    if (mkdirat(parent, name, DIRECTORY_MODE) < 0 && errno != EEXIST)
+        return -errno;
+    return directory_open(parent, name, ret_fd);
+}
+
+int directory_make_durable(int parent, const char *name, int *ret_fd)
+{
     if (mkdirat(parent, name, DIRECTORY_MODE) == 0) {
         int r = directory_sync(parent);
         if (r < 0)

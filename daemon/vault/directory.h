@@ -19,8 +19,10 @@
 OWNED_DEFINE(closedir, DIR *);
 
 int directory_open(int parent, const char *name, int *ret_fd);
-/* Make it if need be; a new one is durable in its parent. */
+/* Make it if need be. */
 int directory_make(int parent, const char *name, int *ret_fd);
+/* The same; a new one is durable in its parent. */
+int directory_make_durable(int parent, const char *name, int *ret_fd);
 int directory_sync(int directory);
 /* -ENOTEMPTY; what is not there is removed */
 int directory_remove(int parent, const char *name);

@@ -48,7 +48,7 @@ static void add(uint64_t epoch, uint32_t attempt, uint64_t offset, const char *t
 
 static char *stored(uint32_t attempt)
 {
-    struct buffer bytes = BUFFER_EMPTY;
+    owned(buffer_done) struct buffer bytes = BUFFER_EMPTY;
 
     ck_assert_msg(vault_log_read(vault, 7, attempt, 0, SIZE_MAX, &bytes, &diag) == 0, "%s",
                   diag.text);
