@@ -97,7 +97,7 @@ void checkpoint_task_start(struct daemon *daemon, const struct effect *effect)
     work->type = effect->type;
     work->job = effect->job;
     work->number = effect->checkpoint;
-    work->place = (struct vault_place){ .lineage = checkpoint->lineage,
+    work->place = (struct vault_place){ .job = checkpoint->job,
                                         .step = checkpoint->step,
                                         .term = checkpoint->fence->term,
                                         .epoch = checkpoint->fence->epoch };

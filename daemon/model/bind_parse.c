@@ -65,7 +65,7 @@ struct reader {
     yaml_parser_t parser;
     struct bind_errors *errors;
     const char *text;
-    struct node *stack[LIMIT_DEPTH]; /* open sequences and mappings; borrowed from the root */
+    struct node *stack[LIMIT_DEPTH]; /* open sequences and mappings: ours until they end */
     struct node *keys[LIMIT_DEPTH];  /* of an open mapping: the key that waits for its value */
     unsigned depth;
     struct node *root;

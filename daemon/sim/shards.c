@@ -106,7 +106,7 @@ void shards_start(struct workers *workers, struct vault *vault, struct agent_eff
                                            .why = task->diag.text };
     if (task->answer.is_write) {
         task->place =
-            (struct vault_place){ effect->lineage, effect->step, effect->term, effect->epoch };
+            (struct vault_place){ effect->job, effect->step, effect->term, effect->epoch };
         task->answer.count = effect->shard_count;
         task->answer.shards = TAKE(effect->shards);
         effect->shard_count = 0;
@@ -115,7 +115,7 @@ void shards_start(struct workers *workers, struct vault *vault, struct agent_eff
     } else {
         task->checkpoint = TAKE(effect->resume);
         task->place =
-            (struct vault_place){ task->checkpoint->lineage, task->checkpoint->step,
+            (struct vault_place){ task->checkpoint->job, task->checkpoint->step,
                                   task->checkpoint->fence->term, task->checkpoint->fence->epoch };
         task->answer.count = task->checkpoint->n_shards;
         task->answer.shards = memory_new((task->answer.count + 1) * sizeof(struct agent_shard));

@@ -17,9 +17,9 @@ enum { NAME_SIZE = 80, BLOCK_BYTES = 256 << 10 };
 
 /* --- names --- */
 
-static void lineage_format(char name[static NAME_SIZE], uint64_t lineage)
+static void job_format(char name[static NAME_SIZE], uint64_t job)
 {
-    snprintf(name, NAME_SIZE, "%" PRIu64, lineage);
+    snprintf(name, NAME_SIZE, "%" PRIu64, job);
 }
 
 static void place_format(char name[static NAME_SIZE], const struct vault_place *place)
@@ -33,13 +33,13 @@ static void shard_format(char name[static NAME_SIZE], uint32_t index)
 }
 
 /* Only what we would have written ourselves counts: formatting it again must give the same. */
-static bool lineage_parse(const char *name, uint64_t *ret)
+static bool job_parse(const char *name, uint64_t *ret)
 {
     char again[NAME_SIZE];
 
     if (sscanf(name, "%" SCNu64, ret) != 1)
         return false;
-    lineage_format(again, *ret);
+    job_format(again, *ret);
     return strcmp(again, name) == 0;
 }
 
@@ -67,25 +67,25 @@ __attribute__((format(printf, 5, 6))) static int fail(struct diag *diag, int err
     vsnprintf(what.text, sizeof(what.text), format, arguments);
     va_end(arguments);
     return diag_fail(diag, error,
-                     "checkpoint of lineage %" PRIu64 " at step %" PRIu64 " (term %" PRIu64
+                     "checkpoint of job %" PRIu64 " at step %" PRIu64 " (term %" PRIu64
                      ", epoch %" PRIu64 "): %s: %s",
-                     place->lineage, place->step, place->term, place->epoch, file, what.text);
+                     place->job, place->step, place->term, place->epoch, file, what.text);
 }
 
 /* --- places --- */
 
 struct opened {
-    int lineage, place; /* directories */
+    int job, place; /* directories */
 };
 
 #define OPENED_NONE                                                                                \
     {                                                                                              \
-        .lineage = -1, .place = -1                                                                 \
+        .job = -1, .place = -1                                                                     \
     }
 
 static void opened_donep(struct opened *opened)
 {
-    fd_closep(&opened->lineage);
+    fd_closep(&opened->job);
     fd_closep(&opened->place);
 }
 
@@ -96,12 +96,12 @@ static int place_open_once(struct vault *vault, const struct vault_place *place,
     owned(opened_done) struct opened opened = OPENED_NONE;
     char name[NAME_SIZE];
 
-    lineage_format(name, place->lineage);
-    int r = next(vault->checkpoints, name, &opened.lineage);
+    job_format(name, place->job);
+    int r = next(vault->checkpoints, name, &opened.job);
     if (r < 0)
         return r;
     place_format(name, place);
-    r = next(opened.lineage, name, &opened.place);
+    r = next(opened.job, name, &opened.place);
     if (r < 0)
         return r;
     *ret = opened;
@@ -114,7 +114,7 @@ static int place_open(struct vault *vault, const struct vault_place *place, bool
 {
     int r = place_open_once(vault, place, make, ret);
 
-    /* Deleting the last checkpoint of a lineage removes its directory, perhaps just under us. */
+    /* Deleting the last checkpoint of a job removes its directory, perhaps just under us. */
     for (int tries = 0; make && r == -ENOENT && tries < 10; tries++)
         r = place_open_once(vault, place, make, ret);
     if (r < 0)
@@ -244,13 +244,12 @@ static int manifest_check(const Wafer__Manifest *manifest, const struct vault_pl
     if (manifest->format != 1)
         return fail(diag, error, place, MANIFEST_NAME,
                     "format %" PRIu32 "; this version knows format 1", manifest->format);
-    if (checkpoint->lineage != place->lineage || checkpoint->step != place->step ||
+    if (checkpoint->job != place->job || checkpoint->step != place->step ||
         checkpoint->fence->term != place->term || checkpoint->fence->epoch != place->epoch)
-        return fail(diag, error, place, MANIFEST_NAME,
-                    "belongs to lineage %" PRIu64 ", step %" PRIu64 ", term %" PRIu64
-                    ", epoch %" PRIu64,
-                    checkpoint->lineage, checkpoint->step, checkpoint->fence->term,
-                    checkpoint->fence->epoch);
+        return fail(
+            diag, error, place, MANIFEST_NAME,
+            "belongs to job %" PRIu64 ", step %" PRIu64 ", term %" PRIu64 ", epoch %" PRIu64,
+            checkpoint->job, checkpoint->step, checkpoint->fence->term, checkpoint->fence->epoch);
     if (checkpoint->n_shards > VAULT_SHARDS_MAX)
         return fail(diag, error, place, MANIFEST_NAME, "%zu shards; at most %d can be",
                     checkpoint->n_shards, VAULT_SHARDS_MAX);
@@ -292,7 +291,7 @@ static int manifest_sync(struct vault *vault, const struct opened *opened)
     if (r == 0)
         r = directory_sync(opened->place);
     if (r == 0)
-        r = directory_sync(opened->lineage);
+        r = directory_sync(opened->job);
     return r == 0 ? directory_sync(vault->checkpoints) : r;
 }
 
@@ -472,15 +471,15 @@ int vault_delete(struct vault *vault, const struct vault_place *place, struct di
         return r;
 
     place_format(name, place);
-    r = directory_remove(opened.lineage, name);
+    r = directory_remove(opened.job, name);
     if (r == 0)
-        r = directory_sync(opened.lineage);
+        r = directory_sync(opened.job);
     if (r < 0)
         return fail(diag, r, place, "directory", "cannot be removed: %s", vault_reason(r));
-    lineage_format(name, place->lineage);
+    job_format(name, place->job);
     r = directory_remove(vault->checkpoints, name);
     if (r < 0 && r != -ENOTEMPTY)
-        return fail(diag, r, place, "directory of the lineage", "cannot be removed: %s",
+        return fail(diag, r, place, "directory of the job", "cannot be removed: %s",
                     vault_reason(r));
     return 0;
 }
@@ -499,17 +498,17 @@ static int walk_failed(struct walk *walk, int error, const char *name)
                      vault_reason(error));
 }
 
-static int lineage_walk(struct vault *vault, const char *name, struct vault_place *place,
-                        struct walk *walk)
+static int job_walk(struct vault *vault, const char *name, struct vault_place *place,
+                    struct walk *walk)
 {
-    owned(fd_close) int lineage = -1;
+    owned(fd_close) int job = -1;
     owned(closedir) DIR *list = NULL;
 
-    int r = directory_open(vault->checkpoints, name, &lineage);
+    int r = directory_open(vault->checkpoints, name, &job);
     if (r == -ENOENT) /* its last checkpoint was deleted meanwhile */
         return 0;
     if (r == 0)
-        r = directory_list(lineage, &list);
+        r = directory_list(job, &list);
     if (r < 0)
         return walk_failed(walk, r, name);
     for (struct dirent *entry; r == 0 && (entry = readdir(list));)
@@ -529,7 +528,7 @@ int vault_walk(struct vault *vault, int (*each)(void *userdata, const struct vau
     if (r < 0)
         return walk_failed(&walk, r, "");
     for (struct dirent *entry; r == 0 && (entry = readdir(list));)
-        if (lineage_parse(entry->d_name, &place.lineage))
-            r = lineage_walk(vault, entry->d_name, &place, &walk);
+        if (job_parse(entry->d_name, &place.job))
+            r = job_walk(vault, entry->d_name, &place, &walk);
     return r;
 }

@@ -5,8 +5,11 @@
  * its directory synced; only then does the journal point at it. So a directory without a manifest
  * is nothing, and a manifest that the journal does not name is nothing either.
  *
- *     ckpt/<lineage>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
+ *     ckpt/<job>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
  *     logs/<job>/<attempt>/<first offset, 12 digits>.log
+ *
+ * The job is the one that wrote it: epochs count for each job, so two jobs of one lineage would meet
+ * at one place if it were named by the lineage.
  *
  * Threads    synchronous, without state of its own but the directory: call it from any thread; one
  *            writer a place and one a log
@@ -39,7 +42,7 @@ struct vault *vault_close(struct vault *vault); /* always NULL */
 OWNED_DEFINE(vault_close, struct vault *);
 
 struct vault_place { /* where one checkpoint is */
-    uint64_t lineage, step, term, epoch;
+    uint64_t job, step, term, epoch;
 };
 
 /* Write one shard and sync it. Writing it again replaces it.

@@ -35,7 +35,7 @@ static inline void vault_remove(void)
 static inline char *place_path(const struct vault_place *place, const char *file)
 {
     return text_format("%s/vault/ckpt/%" PRIu64 "/%012" PRIu64 ".%" PRIu64 ".%" PRIu64 "/%s",
-                       scratch, place->lineage, place->step, place->term, place->epoch, file);
+                       scratch, place->job, place->step, place->term, place->epoch, file);
 }
 
 /* Different bytes for each shard and step. */
@@ -69,7 +69,7 @@ static inline int checkpoint_write(struct vault *where, const struct vault_place
     }
     fence.term = place->term;
     fence.epoch = place->epoch;
-    checkpoint.job = checkpoint.lineage = place->lineage;
+    checkpoint.job = checkpoint.lineage = place->job;
     checkpoint.fence = &fence;
     checkpoint.step = place->step;
     checkpoint.state = WAFER__CHECKPOINT__STATE__WRITTEN;

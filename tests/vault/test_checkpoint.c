@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "place.h"
 
-static const struct vault_place place = { .lineage = 7, .step = 1000, .term = 1, .epoch = 3 };
+static const struct vault_place place = { .job = 7, .step = 1000, .term = 1, .epoch = 3 };
 static struct digest manifest_digest;
 
 static void commit(void)
@@ -120,31 +120,31 @@ START_TEST(damage_is_found_and_the_file_named)
         damage->do_it(damage->file);
     ck_assert_int_eq(vault_verify(vault, &place, &manifest_digest, &diag), damage->error);
     ck_assert_msg(strstr(diag.text, damage->file), "names no %s: %s", damage->file, diag.text);
-    ck_assert_ptr_nonnull(strstr(diag.text, "lineage 7 at step 1000"));
+    ck_assert_ptr_nonnull(strstr(diag.text, "job 7 at step 1000"));
 }
 END_TEST
 
 START_TEST(a_checkpoint_that_lies_in_another_place_is_refused)
 {
-    const struct vault_place wrong = { .lineage = 7, .step = 2000, .term = 1, .epoch = 3 };
+    const struct vault_place wrong = { .job = 7, .step = 2000, .term = 1, .epoch = 3 };
     owned(free) char *from = place_path(&place, "");
     owned(free) char *to = place_path(&wrong, "");
 
     commit();
     ck_assert_int_eq(rename(from, to), 0);
     ck_assert_int_eq(vault_verify(vault, &wrong, NULL, &diag), -EBADMSG);
-    ck_assert_ptr_nonnull(strstr(diag.text, "belongs to lineage 7, step 1000"));
+    ck_assert_ptr_nonnull(strstr(diag.text, "belongs to job 7, step 1000"));
 }
 END_TEST
 
 START_TEST(a_directory_that_is_a_link_is_not_entered)
 {
-    owned(free) char *lineage = text_format("%s/vault/ckpt/7", scratch);
+    owned(free) char *job = text_format("%s/vault/ckpt/7", scratch);
     owned(free) char *outside = text_format("%s/outside", scratch);
     owned(free) char *written = text_format("%s/000000001000.1.3", outside);
 
     ck_assert_int_eq(mkdir(outside, 0700), 0);
-    ck_assert_int_eq(symlink(outside, lineage), 0);
+    ck_assert_int_eq(symlink(outside, job), 0);
     ck_assert_int_eq(checkpoint_write(vault, &place, &manifest_digest), -EBADMSG);
     ck_assert_int_eq(access(written, F_OK), -1);
     ck_assert_int_eq(vault_verify(vault, &place, NULL, &diag), -EBADMSG);
@@ -206,7 +206,7 @@ static int delete_one(void *userdata, const struct vault_place *found)
 
 START_TEST(deleting_leaves_nothing_and_may_be_repeated)
 {
-    owned(free) char *lineage = text_format("%s/vault/ckpt/7", scratch);
+    owned(free) char *job = text_format("%s/vault/ckpt/7", scratch);
     owned(free) char *left_behind = place_path(&place, "shard-000.0123456789abcdef.tmp");
     int count = 0;
 
@@ -216,7 +216,7 @@ START_TEST(deleting_leaves_nothing_and_may_be_repeated)
     ck_assert_int_eq(vault_walk(vault, count_one, &count, &diag), 0);
     ck_assert_int_eq(count, 1);
     ck_assert_int_eq(vault_delete(vault, &place, &diag), 0);
-    ck_assert_int_eq(access(lineage, F_OK), -1);
+    ck_assert_int_eq(access(job, F_OK), -1);
     ck_assert_int_eq(vault_verify(vault, &place, NULL, &diag), -ENOENT);
     ck_assert_int_eq(vault_delete(vault, &place, &diag), 0);
     ck_assert_int_eq(vault_walk(vault, count_one, &count, &diag), 0);

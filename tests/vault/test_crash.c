@@ -19,7 +19,7 @@ static void write_for_ever(void)
     struct digest digest;
 
     for (uint64_t step = 1;; step++) {
-        struct vault_place place = { .lineage = 1, .step = step % 8, .term = 1, .epoch = 1 };
+        struct vault_place place = { .job = 1, .step = step % 8, .term = 1, .epoch = 1 };
         if (checkpoint_write(vault, &place, &digest) < 0)
             _exit(1);
         place.step = (step + 3) % 8;
