@@ -207,6 +207,25 @@ bool operator_only(struct request *request, const char *what)
     return request->is_operator;
 }
 
+/* With a full journal, what only makes it longer has to wait: cancel and release make room, and
+ * questions cost nothing. */
+static bool needs_room(Wafer__Request__BodyCase body)
+{
+    switch (body) {
+    case WAFER__REQUEST__BODY_SUBMIT:
+    case WAFER__REQUEST__BODY_HOLD:
+    case WAFER__REQUEST__BODY_REQUEUE:
+    case WAFER__REQUEST__BODY_RESUME:
+    case WAFER__REQUEST__BODY_CHECKPOINT_VERIFY:
+    case WAFER__REQUEST__BODY_CHECKPOINT_PIN:
+    case WAFER__REQUEST__BODY_CHECKPOINT_PRUNE:
+    case WAFER__REQUEST__BODY_SYSTEM_FAULT:
+    case WAFER__REQUEST__BODY_SYSTEM_DRAIN:
+    case WAFER__REQUEST__BODY_QUEUE: return true;
+    default: return false;
+    }
+}
+
 /* ---- the one place where requests branch ---- */
 
 void request_handle(struct core *core, const struct input *input)
@@ -216,6 +235,12 @@ void request_handle(struct core *core, const struct input *input)
     };
 
     request.is_operator = request.uid == 0 || request.uid == core->config.operator_uid;
+    if (core->journal_full && needs_room(request.message->body_case)) {
+        refuse(&request, 0, "E_FULL", EX_TEMPFAIL, NULL,
+               text_copy("the controller's disk is full: only cancel and release are served; "
+                         "try again later"));
+        return;
+    }
     switch (request.message->body_case) {
     case WAFER__REQUEST__BODY_SUBMIT: on_submit(&request); break;
     case WAFER__REQUEST__BODY_LIST: on_list(&request); break;

@@ -207,12 +207,6 @@ void on_submit(struct request *request)
                                      .held = asked->has_hold && asked->hold };
     struct job_terms terms;
 
-    if (request->core->journal_full) {
-        refuse(request, 0, "E_FULL", EX_TEMPFAIL, NULL,
-               text_copy("the controller's disk is full: only cancel and release are served; "
-                         "try again later"));
-        return;
-    }
     if (!spec_is_good(request, asked->spec))
         return;
     job_terms(asked->spec, &terms);
@@ -360,11 +354,6 @@ void on_resume(struct request *request)
 
     if (!job && !facts)
         return;
-    if (request->core->journal_full) {
-        refuse(request, 0, "E_FULL", EX_TEMPFAIL, NULL,
-               text_copy("the controller's disk is full: try again later"));
-        return;
-    }
     if (asked->pool && !core_pool(request->core, asked->pool)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "pool",
                text_format("there is no pool '%s' here", asked->pool));

@@ -191,6 +191,81 @@ START_TEST(steps_and_their_time_agree)
 }
 END_TEST
 
+/* ---- what a spec says ---- */
+
+static void give_parameters(Wafer__JobSpec *spec)
+{
+    Wafer__ModelSpec *model = spec->workload->model;
+
+    model->has_layers = model->has_hidden = false;
+    model->params = count_new(6700000000);
+}
+static void give_tokens(Wafer__JobSpec *spec)
+{
+    spec->workload->tokens = count_new(120 * 2048 * 10 + 1);
+    wafer__count__free_unpacked(spec->workload->steps, NULL);
+    spec->workload->steps = NULL;
+}
+static void give_one_parameter(Wafer__JobSpec *spec)
+{
+    give_parameters(spec);
+    spec->workload->model->params->value = 1;
+}
+static void give_everything(Wafer__JobSpec *spec)
+{
+    spec->workload->model->has_vocab = spec->workload->model->has_seq = true;
+    spec->workload->model->vocab = 32000;
+    spec->workload->model->seq = 1024;
+    spec->workload->input = memory_new(sizeof(Wafer__InputSpec));
+    wafer__input_spec__init(spec->workload->input);
+    spec->workload->input->has_workers = true;
+    spec->workload->input->workers = 4;
+    spec->workload->input->sequences_per_s = decimal_new(2500000);
+}
+
+static const struct {
+    void (*give)(Wafer__JobSpec *spec);
+    uint64_t parameters, max_steps;
+    uint32_t layers, vocab, seq;
+    double feed_per_s;
+} specs[] = {
+    { give_parameters, 6700000000, 1000, 38, 50257, 2048, 0 },
+    { give_one_parameter, 1, 1000, 1, 50257, 2048, 0 },
+    { give_tokens, 12 * 10 * 768 * 768 + (50257 + 2048) * 768, 11, 10, 50257, 2048, 0 },
+    { give_everything, 12 * 10 * 768 * 768 + (32000 + 1024) * 768, 1000, 10, 32000, 1024, 10 },
+};
+
+START_TEST(a_spec_is_read_with_its_defaults)
+{
+    Wafer__JobSpec *spec = spec_new(1000);
+    struct workload workload;
+
+    specs[_i].give(spec);
+    ck_assert_int_eq(workload_read(spec, &workload, NULL), 0);
+    ck_assert_uint_eq(workload.parameters, specs[_i].parameters);
+    ck_assert_uint_eq(workload.max_steps, specs[_i].max_steps);
+    ck_assert_uint_eq(workload.layers, specs[_i].layers);
+    ck_assert_uint_eq(workload.vocab, specs[_i].vocab);
+    ck_assert_uint_eq(workload.seq, specs[_i].seq);
+    ck_assert_double_eq(workload.feed_per_s, specs[_i].feed_per_s);
+    wafer__job_spec__free_unpacked(spec, NULL);
+}
+END_TEST
+
+/* A job for wafers runs on every platform that it may fall back to. */
+START_TEST(cb16_is_what_a_platform_has_instead)
+{
+    static const char *const precisions[] = { "cb16", "cb16", "fp16", "bf16", "bf16" };
+    Wafer__Platform *platform = platform_read(files[_i]);
+    struct workload workload = seven_billion();
+
+    ck_assert_str_eq(precision_name(workload_precision(&workload, platform)), precisions[_i]);
+    workload.precision = WAFER__WORKLOAD__PRECISION__fp16;
+    ck_assert_str_eq(precision_name(workload_precision(&workload, platform)), "fp16");
+    wafer__platform__free_unpacked(platform, NULL);
+}
+END_TEST
+
 /* ---- phases and cadence ---- */
 
 START_TEST(phases_lie_in_their_ranges_and_follow_the_seed)
@@ -372,6 +447,8 @@ int main(void)
     tcase_add_test(tcase, what_bounds_a_step_is_named);
     tcase_add_test(tcase, systems_formats_and_recompute_change_the_time_of_a_step);
     tcase_add_test(tcase, steps_and_their_time_agree);
+    tcase_add_loop_test(tcase, a_spec_is_read_with_its_defaults, 0, ELEMENTS(specs));
+    tcase_add_loop_test(tcase, cb16_is_what_a_platform_has_instead, 0, ELEMENTS(files));
     tcase_add_test(tcase, phases_lie_in_their_ranges_and_follow_the_seed);
     tcase_add_test(tcase, auto_is_the_interval_of_young_and_daly);
     tcase_add_test(tcase, the_loss_follows_the_scaling_law);

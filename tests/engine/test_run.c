@@ -190,6 +190,30 @@ START_TEST(log_offsets_join_up)
 }
 END_TEST
 
+START_TEST(progress_comes_as_often_as_was_asked_for)
+{
+    size_t from, count = 0;
+
+    spec->workload->steps->value = 100000;
+    world_start(&world, 7, 1, spec, "s1");
+    world_run(&world, 70 * MINUTE_US); /* it trains by now */
+    agent_set_progress(world.agent, MINUTE_US);
+    world_run(&world, 20 * MINUTE_US); /* the last of the old ones may still be due */
+    from = world.seen_count;
+    world_run(&world, 30 * MINUTE_US);
+    for (size_t i = from; i < world.seen_count; i++) {
+        const Wafer__Progress *progress = world.seen[i]->progress;
+        if (!progress)
+            continue;
+        count++;
+        ck_assert_int_eq(progress->phase, WAFER__JOB__PHASE__EXECUTE);
+        ck_assert(progress->has_loss_micro && progress->has_samples_per_s_micro);
+        ck_assert_int_gt(progress->eta_us, 0);
+    }
+    ck_assert_uint_eq(count, 30);
+}
+END_TEST
+
 /* ---- the result depends on nothing but the job ---- */
 
 START_TEST(big_jumps_and_small_steps_of_time_give_the_same_run)
@@ -752,6 +776,20 @@ START_TEST(a_stop_may_give_no_grace)
 }
 END_TEST
 
+START_TEST(what_has_finished_stays_finished)
+{
+    world_start(&world, 7, 1, spec, "s1");
+    while (!world_newest_checkpoint(&world, 7))
+        world_run(&world, SECOND_US);
+    ck_assert_int_eq(world_report(&world)->running[0]->phase, WAFER__JOB__PHASE__CLEANUP);
+    world_stop(&world, 7, 1, true, false, WAFER__CAUSE__CANCELLED);
+    ck_assert_uint_eq(agent_running(world.agent), 1);
+    world_stop(&world, 7, 1, false, true, WAFER__CAUSE__CANCELLED);
+    ck_assert_int_eq(end_of(7)->cause, WAFER__CAUSE__FINISHED);
+    ck_assert_int_eq(end_of(7)->time_us, world.now_us);
+}
+END_TEST
+
 /* At any moment, whatever the job does just then. */
 START_TEST(a_stop_at_any_moment_ends_it_once)
 {
@@ -829,6 +867,7 @@ int main(void)
     tcase_add_test(tcase, a_second_run_of_a_program_finds_it_compiled);
     tcase_add_loop_test(tcase, an_attempt_logs_about_200_steps, 0, 7);
     tcase_add_test(tcase, log_offsets_join_up);
+    tcase_add_test(tcase, progress_comes_as_often_as_was_asked_for);
     tcase_add_test(tcase, the_log_reads_like_a_trainers);
 
     tcase = add_case(suite, "result");
@@ -868,6 +907,7 @@ int main(void)
     tcase_add_test(tcase, a_stop_finishes_the_step_and_saves_it);
     tcase_add_test(tcase, a_stop_may_leave_it_unsaved);
     tcase_add_test(tcase, a_stop_may_give_no_grace);
+    tcase_add_test(tcase, what_has_finished_stays_finished);
     tcase_add_loop_test(tcase, a_stop_at_any_moment_ends_it_once, 0, 4);
     return tap_run(suite);
 }

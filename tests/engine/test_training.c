@@ -18,6 +18,8 @@ struct words {
     Wafer__Workload workload;
     Wafer__ModelSpec model;
     Wafer__InputSpec input;
+    Wafer__DataSpec data;
+    Wafer__DataInput corpus, *inputs[1];
 };
 
 static void words_init(struct words *words, uint32_t workers)
@@ -331,6 +333,16 @@ static void other_optimizer(struct words *words)
 {
     words->workload.optimizer = (char *)"sgd";
 }
+static void other_corpus(struct words *words)
+{
+    wafer__data_spec__init(&words->data);
+    wafer__data_input__init(&words->corpus);
+    words->corpus.id = (char *)"pile-v1";
+    words->inputs[0] = &words->corpus;
+    words->data.inputs = words->inputs;
+    words->data.n_inputs = 1;
+    words->spec.data = &words->data;
+}
 static void seed_as_by_default(struct words *words)
 {
     words->workload.has_seed = true;
@@ -359,16 +371,12 @@ static const struct {
     void (*change)(struct words *words);
     bool same;
 } changes[] = {
-    { other_seed, false },
-    { other_batch, false },
-    { other_layers, false },
-    { other_seq, false },
-    { other_optimizer, false },
-    { seed_as_by_default, true },
-    { optimizer_as_by_default, true },
+    { other_seed, false },        { other_batch, false },
+    { other_layers, false },      { other_seq, false },
+    { other_optimizer, false },   { other_corpus, false },
+    { seed_as_by_default, true }, { optimizer_as_by_default, true },
     { other_precision, true }, /* all-reduce is exact */
-    { other_recompute, true },
-    { other_name, true },
+    { other_recompute, true },    { other_name, true },
 };
 
 START_TEST(only_settings_that_change_results_change_the_digest)
