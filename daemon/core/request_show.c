@@ -86,8 +86,11 @@ static bool is_listed(const struct request *request, const struct job *job)
         return false;
     if (asked->queue && (!pool || strcmp(pool->name, asked->queue) != 0))
         return false;
+    /* One that has ended and is still in memory, for its last checkpoint, is in history already. */
+    if (job_state_is_terminal(job->state.state))
+        return false;
     if (!asked->n_states)
-        return !job_state_is_terminal(job->state.state) || asked->ended;
+        return true;
     for (size_t i = 0; i < asked->n_states; i++)
         if (asked->states[i] == job->state.state)
             return true;
