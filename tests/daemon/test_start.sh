@@ -69,6 +69,7 @@ ends() {
 
 # start NAME: runs until it is told to end.
 start() {
+    : >"$dir/out" # or the last one's "is ready" would be taken for this one's
     "$waferd" --config "$dir/$1.yaml" >"$dir/out" 2>&1 &
     pid=$!
     for _ in $(seq 100); do
