@@ -22,7 +22,7 @@
 #include "vault/vault.h"
 
 enum {
-    SHARD_THREADS = 2,
+    SHARD_THREADS = 8, /* that sync: they share the file system's commits */
     BACKOFF_FIRST_US = 20 * 1000,
     BACKOFF_MAX_US = 1000 * 1000,
     WELCOME_US = 5 * 1000 * 1000, /* a controller that is there answers by then */
