@@ -9,26 +9,26 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "model/job.h"
 #include "model/limits.h"
 #include "net/connect.h"
 #include "net/link.h"
 #include "net/unpack.h"
-#include "sim/clock.h"
 #include "sim/log.h"
 #include "sim/logs.h"
+#include "sim/notices.h"
+#include "sim/pace.h"
 #include "sim/shards.h"
 #include "sim/workers.h"
 #include "vault/vault.h"
 
 enum {
-    SHARD_THREADS = 2,
+    SHARD_THREADS = 8, /* that sync: they share the file system's commits */
     BACKOFF_FIRST_US = 20 * 1000,
     BACKOFF_MAX_US = 1000 * 1000,
     WELCOME_US = 5 * 1000 * 1000, /* a controller that is there answers by then */
     PROGRESS_US = 500 * 1000,     /* between progress messages of a job, real time */
     PROGRESS_MIN_US = 100 * 1000, /* at most ten a second leave, whatever the job does */
-    SLICE_US = 100 * 1000,        /* real time that one turn of the loop may catch up with */
+    HEARTBEAT_MIN_US = 10 * 1000,
 };
 
 /* What must not wait for anything comes first; catching up with time comes last. */
@@ -48,9 +48,7 @@ struct host {
     struct agent_effects effects;
     struct map progress_sent; /* by job: when, as struct sent */
 
-    struct clock clock;
-    int64_t agent_us;                            /* cluster time that the agent knows */
-    int64_t speed_boottime_us, speed_cluster_us; /* where the measured stretch began */
+    struct pace pace;
 
     struct link *link;
     bool registered, welcomed; /* on this link */
@@ -100,52 +98,28 @@ static void timer_off(sd_event_source *timer)
 
 /* --- time --- */
 
-/* The cluster time that the agent gets now. When it cannot keep up, it gets no more at once than it
- * would have had in a slice of real time, so that messages and beats come in between; over a
- * stretch in which nothing happens it jumps. */
 static int64_t take_time(struct host *host)
 {
-    int64_t now_us = clock_cluster_us(&host->clock, boottime_us());
-    int64_t slice_us = SLICE_US * (host->clock.speed > 0 ? host->clock.speed : 1);
-
-    if (host->agent_us > 0 && now_us - host->agent_us > slice_us) {
-        int64_t next_us = agent_next_us(host->agent);
-        int64_t cap_us = host->agent_us + slice_us;
-        if (next_us > cap_us)
-            cap_us = next_us;
-        if (now_us > cap_us)
-            now_us = cap_us;
-    }
-    if (now_us > host->agent_us)
-        host->agent_us = now_us;
-    return host->agent_us;
+    return pace_take(&host->pace, boottime_us(), agent_next_us(host->agent));
 }
 
 static void arm_time(struct host *host)
 {
-    timer_at(host->on_time, clock_due_us(&host->clock, agent_next_us(host->agent)));
+    timer_at(host->on_time, clock_due_us(&host->pace.clock, agent_next_us(host->agent)));
 }
 
-/* What the controller's operators see as the speed reached: only a loop that lags falls below what
- * the clock was set to. */
-static void measure_speed(struct host *host)
+static void take_anchor(struct host *host, const Wafer__ClockAnchor *anchor)
 {
-    int64_t now_us = boottime_us(), passed_us = now_us - host->speed_boottime_us;
-
-    if (host->speed_boottime_us > 0 && passed_us > 0)
-        agent_set_speed(host->agent,
-                        (double)(host->agent_us - host->speed_cluster_us) / (double)passed_us);
-    host->speed_boottime_us = now_us;
-    host->speed_cluster_us = host->agent_us;
-}
-
-static void clock_take(struct host *host, const Wafer__ClockAnchor *anchor)
-{
-    clock_set(&host->clock, anchor);
+    pace_set(&host->pace, anchor, boottime_us());
     agent_set_progress(host->agent, PROGRESS_US * (anchor->speed > 0 ? anchor->speed : 1));
-    take_time(host);
-    host->speed_boottime_us = boottime_us();
-    host->speed_cluster_us = host->agent_us;
+}
+
+/* Four to a lease, but no storm whatever the lease. */
+static void arm_heartbeat(struct host *host)
+{
+    int64_t span_us = host->lease_us / 4;
+
+    timer_in(host->on_heartbeat, span_us < HEARTBEAT_MIN_US ? HEARTBEAT_MIN_US : span_us);
 }
 
 /* --- the link --- */
@@ -193,30 +167,8 @@ static bool progress_is_due(struct host *host, const Wafer__Progress *progress)
 
 static void on_attempt_end(struct host *host, const Wafer__AttemptEnd *end)
 {
-    const char *cause = cause_name(end->cause);
-
     free(map_remove(&host->progress_sent, end->job));
     logs_end(host->logs, end->job, end->fence->epoch);
-    log_job(end->system ? LOG_WARNING : LOG_INFO, end->job, end->system,
-            "%s at step %" PRIu64 ": %s%s%s", end->started ? "ended" : "not started", end->step,
-            cause ? cause : "unknown cause", end->detail ? ": " : "",
-            end->detail ? end->detail : "");
-}
-
-/* What its operator wants to know, of what the host tells the controller. */
-static void log_trouble(const Wafer__ToController *message)
-{
-    const Wafer__CheckpointReport *checkpoint = message->checkpoint;
-    const Wafer__Suspension *suspension = message->suspension;
-
-    if (checkpoint && checkpoint->kind == WAFER__CHECKPOINT_REPORT__KIND__FAILED)
-        log_job(LOG_WARNING, checkpoint->job, NULL, "checkpoint at step %" PRIu64 " failed: %s",
-                checkpoint->step, checkpoint->detail ? checkpoint->detail : "no reason given");
-    if (suspension && suspension->suspended)
-        log_job(LOG_WARNING, suspension->job, NULL, "suspended: %s",
-                suspension->detail ? suspension->detail : "no reason given");
-    if (suspension && !suspension->suspended)
-        log_job(LOG_NOTICE, suspension->job, NULL, "goes on");
 }
 
 static void send_message(struct host *host, const Wafer__ToController *message)
@@ -225,7 +177,7 @@ static void send_message(struct host *host, const Wafer__ToController *message)
         return;
     if (message->ended)
         on_attempt_end(host, message->ended);
-    log_trouble(message);
+    notice_message(message);
     if (!host->registered)
         return;
     int r = link_send(host->link, &message->base);
@@ -294,10 +246,10 @@ static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
     host->lease_us = welcome->lease_us > 0 ? welcome->lease_us : 1;
     host->backoff_us = BACKOFF_FIRST_US;
     host->connect_error = 0;
-    clock_take(host, welcome->clock);
+    take_anchor(host, welcome->clock);
     timer_off(host->on_welcome);
     timer_off(host->on_linger);
-    timer_in(host->on_heartbeat, host->lease_us / 4);
+    arm_heartbeat(host);
     if (!known)
         log_write(LOG_NOTICE,
                   "registered with the controller: term %" PRIu64 ", speed %" PRIu32
@@ -307,26 +259,6 @@ static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
     announce(host);
 }
 
-static void log_start(const Wafer__StartJob *start)
-{
-    owned(buffer_done) struct buffer systems = BUFFER_EMPTY;
-
-    for (size_t i = 0; i < start->n_systems && systems.length < 200; i++)
-        buffer_format(&systems, "%s%s", i > 0 ? " " : "", start->systems[i]);
-    owned(free) char *names = buffer_text(&systems);
-    log_job(LOG_INFO, start->job, start->n_systems == 1 ? names : NULL,
-            "start on %zu systems (%s), attempt %" PRIu32 ", epoch %" PRIu64 ", from step %" PRIu64,
-            start->n_systems, names, start->attempt, start->fence->epoch,
-            start->resume && !start->weights_only ? start->resume->step : 0);
-}
-
-static void log_fault(const Wafer__InjectFault *fault)
-{
-    log_write(LOG_NOTICE, "system %s: %s", fault->system,
-              fault->kind == WAFER__INJECT_FAULT__KIND__CRASH ? "crashes, as ordered"
-                                                              : "heals, as ordered");
-}
-
 static void on_message(struct host *host, const Wafer__ToAgent *message)
 {
     if (message->welcome)
@@ -334,11 +266,8 @@ static void on_message(struct host *host, const Wafer__ToAgent *message)
     if (!host->welcomed) /* there is no time yet, and no lease */
         return;
     if (message->clock)
-        clock_take(host, message->clock);
-    if (message->start)
-        log_start(message->start);
-    if (message->fault)
-        log_fault(message->fault);
+        take_anchor(host, message->clock);
+    notice_order(message);
     timer_in(host->on_lease, host->lease_us);
     agent_on_message(host->agent, take_time(host), message, &host->effects);
     carry_out(host);
@@ -405,10 +334,10 @@ static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct host *host = userdata;
 
-    take_time(host);
-    measure_speed(host);
-    agent_on_heartbeat(host->agent, host->agent_us, &host->effects);
-    timer_in(host->on_heartbeat, host->lease_us / 4);
+    int64_t now_us = take_time(host);
+    agent_set_speed(host->agent, pace_reached(&host->pace, boottime_us()));
+    agent_on_heartbeat(host->agent, now_us, &host->effects);
+    arm_heartbeat(host);
     carry_out(host);
     return 0;
 }

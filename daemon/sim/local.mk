@@ -6,7 +6,9 @@ libsim_a_SOURCES = \
   daemon/sim/host.c daemon/sim/host.h \
   daemon/sim/log.c daemon/sim/log.h \
   daemon/sim/logs.c daemon/sim/logs.h \
+  daemon/sim/notices.c daemon/sim/notices.h \
   daemon/sim/options.c daemon/sim/options.h \
+  daemon/sim/pace.c daemon/sim/pace.h \
   daemon/sim/platforms.c daemon/sim/platforms.h \
   daemon/sim/shards.c daemon/sim/shards.h \
   daemon/sim/workers.c daemon/sim/workers.h

@@ -92,7 +92,7 @@ static void opened_donep(struct opened *opened)
 static int place_open_once(struct vault *vault, const struct vault_place *place, bool make,
                            struct opened *ret)
 {
-    int (*next)(int, const char *, int *) = make ? directory_make_durable : directory_open;
+    int (*next)(int, const char *, int *) = make ? directory_make : directory_open;
     owned(opened_done) struct opened opened = OPENED_NONE;
     char name[NAME_SIZE];
 
@@ -279,17 +279,11 @@ static int manifest_compare(const struct opened *opened, const struct vault_plac
     return 0;
 }
 
-/* Every name on the way down: a writer that died may have made a directory and not synced it. */
-static int manifest_sync(struct vault *vault, const struct opened *opened)
+/* The names on the way down; a file has its name only once its bytes are synced. */
+static int names_sync(struct vault *vault, const struct opened *opened)
 {
-    owned(fd_close) int fd = -1;
-    int64_t bytes;
-    int r = file_open(opened->place, MANIFEST_NAME, O_RDONLY, &fd, &bytes);
+    int r = directory_sync(opened->place);
 
-    if (r == 0 && fsync(fd) < 0)
-        r = -errno;
-    if (r == 0)
-        r = directory_sync(opened->place);
     if (r == 0)
         r = directory_sync(opened->job);
     return r == 0 ? directory_sync(vault->checkpoints) : r;
@@ -315,14 +309,16 @@ int vault_manifest_write(struct vault *vault, const struct vault_place *place,
     r = place_open(vault, place, true, &opened, diag);
     if (r < 0)
         return r;
-    r = file_write(opened.place, MANIFEST_NAME, buffer_data(&packed), length, false);
+    r = directory_sync(opened.place); /* the names of the shards, before what names them */
+    if (r == 0)
+        r = file_write(opened.place, MANIFEST_NAME, buffer_data(&packed), length, false);
     if (r == -EEXIST) {
         r = manifest_compare(&opened, place, &packed, diag);
         if (r < 0)
             return r;
     }
     if (r == 0)
-        r = manifest_sync(vault, &opened);
+        r = names_sync(vault, &opened);
     if (r < 0)
         return fail(diag, r, place, MANIFEST_NAME, "%s", vault_reason(r));
     digest_of(buffer_data(&packed), length, ret_digest);

@@ -43,18 +43,6 @@ int directory_make(int parent, const char *name, int *ret_fd)
     return directory_open(parent, name, ret_fd);
 }
 
-int directory_make_durable(int parent, const char *name, int *ret_fd)
-{
-    if (mkdirat(parent, name, DIRECTORY_MODE) == 0) {
-        int r = directory_sync(parent);
-        if (r < 0)
-            return r;
-    } else if (errno != EEXIST) {
-        return -errno;
-    }
-    return directory_open(parent, name, ret_fd);
-}
-
 int directory_sync(int directory)
 {
     return fsync(directory) < 0 ? -errno : 0;
@@ -116,11 +104,9 @@ int file_write(int directory, const char *name, const void *bytes, size_t length
         r = write_error();
     if (r == 0)
         r = give_name(directory, temporary, name, replace);
-    if (r < 0) {
+    if (r < 0)
         unlinkat(directory, temporary, 0);
-        return r;
-    }
-    return directory_sync(directory);
+    return r;
 }
 
 int file_open(int directory, const char *name, int flags, int *ret_fd, int64_t *ret_bytes)

@@ -19,18 +19,17 @@
 OWNED_DEFINE(closedir, DIR *);
 
 int directory_open(int parent, const char *name, int *ret_fd);
-/* Make it if need be. */
+/* Make it if need be; a new one is durable after directory_sync() of its parent. */
 int directory_make(int parent, const char *name, int *ret_fd);
-/* The same; a new one is durable in its parent. */
-int directory_make_durable(int parent, const char *name, int *ret_fd);
 int directory_sync(int directory);
 /* -ENOTEMPTY; what is not there is removed */
 int directory_remove(int parent, const char *name);
 /* Read entries from the start, with a descriptor of its own. */
 int directory_list(int directory, DIR **ret);
 
-/* Write a file whole and durably: either all of it is there under its name, or what was there
- * before. With `replace` false a file that exists stays: -EEXIST. */
+/* Write a file whole: either all of it is there under its name, or what was there before. Its bytes
+ * are durable; the name is after directory_sync(). With `replace` false a file that exists stays:
+ * -EEXIST. */
 int file_write(int directory, const char *name, const void *bytes, size_t length, bool replace);
 
 /* Open a regular file; `flags` O_RDONLY or O_RDWR, with O_CREAT and O_EXCL if need be. */

@@ -51,9 +51,11 @@ int vault_open(const char *dir, struct vault **ret, struct diag *diag)
     if (r < 0)
         return diag_fail(diag, r, "vault %s: cannot open or create this directory: %s", dir,
                          strerrordesc_np(-r));
-    r = directory_make_durable(root, "ckpt", &vault->checkpoints);
+    r = directory_make(root, "ckpt", &vault->checkpoints);
     if (r == 0)
-        r = directory_make_durable(root, "logs", &vault->logs);
+        r = directory_make(root, "logs", &vault->logs);
+    if (r == 0)
+        r = directory_sync(root);
     if (r < 0)
         return diag_fail(diag, r, "vault %s: cannot open or create %s: %s", dir,
                          vault->checkpoints < 0 ? "ckpt" : "logs", vault_reason(r));

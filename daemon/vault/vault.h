@@ -8,8 +8,8 @@
  *     ckpt/<job>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
  *     logs/<job>/<attempt>/<first offset, 12 digits>.log
  *
- * The job is the one that wrote it: epochs count for each job, so two jobs of one lineage would meet
- * at one place if it were named by the lineage.
+ * The job is the one that wrote it: epochs count for each job, so two jobs of one lineage would
+ * meet at one place if it were named by the lineage.
  *
  * Threads    synchronous, without state of its own but the directory: call it from any thread; one
  *            writer a place and one a log
@@ -45,7 +45,8 @@ struct vault_place { /* where one checkpoint is */
     uint64_t job, step, term, epoch;
 };
 
-/* Write one shard and sync it. Writing it again replaces it.
+/* Write one shard and sync its bytes; the manifest makes its name durable. Writing it again
+ * replaces it.
  * -ENOSPC, -EDQUOT, -EIO; -EFBIG: more than the vault takes */
 int vault_shard_write(struct vault *vault, const struct vault_place *place, uint32_t index,
                       const void *bytes, size_t length, struct digest *ret_digest,
