@@ -14,7 +14,9 @@
 #include "log.h"
 #include "net/hello.h"
 
-#define SECOND 1000000
+#define SECOND        1000000
+#define LOCK_WAIT_MS  2000
+#define LOCK_PAUSE_MS 50
 
 struct unreadable {
     uint64_t job, sequence;
@@ -179,13 +181,28 @@ static void recover(struct daemon *daemon, const struct loading *loading)
     }
 }
 
+/* A predecessor that was killed holds its lock until the system has taken it apart, which takes a
+ * moment: whoever starts the next one right after must not be told to stop a dead process. */
+static int open_store(struct daemon *daemon, struct diag *diag)
+{
+    const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000 };
+    int r;
+
+    for (int waited_ms = 0;; waited_ms += LOCK_PAUSE_MS) {
+        r = store_open(daemon->settings->state_dir, &daemon->store, diag);
+        if (r != -EBUSY || waited_ms >= LOCK_WAIT_MS)
+            return r;
+        nanosleep(&pause, NULL);
+    }
+}
+
 int startup(struct daemon *daemon, struct diag *diag)
 {
     struct loading loading = { .daemon = daemon };
     int r = vault_open(daemon->settings->vault_dir, &daemon->vault, diag);
 
     if (r >= 0)
-        r = store_open(daemon->settings->state_dir, &daemon->store, diag);
+        r = open_store(daemon, diag);
     if (r >= 0)
         r = load(&loading, diag);
     if (r >= 0)

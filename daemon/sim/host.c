@@ -171,8 +171,18 @@ static void on_attempt_end(struct host *host, const Wafer__AttemptEnd *end)
     logs_end(host->logs, end->job, end->fence->epoch);
 }
 
+/* Progress is said again later, and log lines are in the vault: with a controller that lags, they
+ * leave the room to what must arrive. */
+static bool can_wait(const struct host *host, const Wafer__ToController *message)
+{
+    return (message->progress || message->log) && host->link &&
+           link_queued(host->link) > LIMIT_OUTPUT_BYTES / 2;
+}
+
 static void send_message(struct host *host, const Wafer__ToController *message)
 {
+    if (can_wait(host, message))
+        return;
     if (message->progress && !progress_is_due(host, message->progress))
         return;
     if (message->ended)
