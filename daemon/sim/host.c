@@ -193,7 +193,7 @@ static void send_message(struct host *host, const Wafer__ToController *message)
     int r = link_send(host->link, &message->base);
     if (r == -ENOBUFS)
         link_drop(host, "the controller does not read, and the queue is full");
-    else if (r < 0)
+    else if (r < 0 && r != -EPIPE) /* a link that is gone says so itself */
         log_write(LOG_ERR, "a message could not be sent: %s", strerrordesc_np(-r));
 }
 
