@@ -87,11 +87,21 @@ static inline void controller_hang_up(void)
 
 /* --- processes --- */
 
-/* Argv beside what every test wants; NULL ends it. */
-static inline pid_t wafersim_start(const char *const *more)
+/* The program that was just built, also for those who go elsewhere; the caller frees. */
+static inline char *wafersim_path(void)
 {
     const char *build = getenv("top_builddir");
     owned(free) char *program = text_format("%s/wafersim", build ? build : ".");
+    char *path = realpath(program, NULL);
+
+    ck_assert_msg(path != NULL, "no %s", program);
+    return path;
+}
+
+/* Argv beside what every test wants; NULL ends it. */
+static inline pid_t wafersim_start(const char *const *more)
+{
+    owned(free) char *program = wafersim_path();
     owned(free) char *output = text_format("%s/stderr", scratch);
     const char *argv[32] = {
         program,       "--socket",           controller.socket, "--vault",        controller.vault,

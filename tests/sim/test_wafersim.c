@@ -348,7 +348,7 @@ static const struct call {
 START_TEST(a_call_that_cannot_be_says_why)
 {
     owned(buffer_done) struct buffer said = BUFFER_EMPTY;
-    owned(free) char *program = text_format("%s/wafersim", getenv("top_builddir"));
+    owned(free) char *program = wafersim_path();
     const char *argv[14] = { program };
     int pipes[2], status;
     ssize_t n;
