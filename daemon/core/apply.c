@@ -90,6 +90,7 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->queue_link);
+    list_init(&job->changed_link);
     map_put(&core->jobs, state->id, job);
     array_join(core, job);
     if (core->next_job <= state->id)
@@ -115,6 +116,7 @@ static void job_free(struct core *core, struct job *job)
     list_foreach_safe (&job->checkpoints, link)
         checkpoint_remove(core, CONTAINER_OF(link, struct checkpoint, link));
     job_detach(core, job);
+    list_remove(&job->changed_link);
     timer_clear(&core->timers, &job->timer);
     array_leave(core, job);
     map_remove(&core->jobs, job->state.id);

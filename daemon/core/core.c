@@ -17,6 +17,7 @@ struct core *core_new(const struct core_config *config)
     core->config.pools = NULL;
     core->next_job = core->next_checkpoint = 1;
     core->next_system = 1;
+    list_init(&core->changed);
     list_init(&core->verifications);
     core->pool_count = config->pool_count;
     core->pools = memory_resize(NULL, core->pool_count, sizeof(*core->pools));
@@ -52,6 +53,7 @@ static void step_end(struct core *core)
         core->pass_wanted = false;
         schedule_pass(core);
     }
+    effects_changed(core);
     core->records = NULL;
     core->effects = NULL;
 }

@@ -129,13 +129,21 @@ void effect_delete(struct core *core, const Wafer__CheckpointState *state)
     add_checkpoint(core, EFFECT_DELETE, state, NULL);
 }
 
-void effect_changed(struct core *core, const struct job *job)
+void effect_changed(struct core *core, struct job *job)
 {
-    if (!core->watched)
-        return;
-    struct effect *effect = effect_add(core, EFFECT_CHANGED);
-    effect->job = job->state.id;
-    effect->uid = job->state.uid;
-    effect->removed = job_state_is_terminal(job->state.state);
-    effect->view = view_job(core, job);
+    if (core->watched && list_is_empty(&job->changed_link))
+        list_push_tail(&core->changed, &job->changed_link);
+}
+
+void effects_changed(struct core *core)
+{
+    list_foreach_safe(&core->changed, link) {
+        const struct job *job = CONTAINER_OF(link, struct job, changed_link);
+        struct effect *effect = effect_add(core, EFFECT_CHANGED);
+        effect->job = job->state.id;
+        effect->uid = job->state.uid;
+        effect->removed = job_state_is_terminal(job->state.state);
+        effect->view = view_job(core, job);
+        list_remove(link);
+    }
 }

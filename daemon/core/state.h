@@ -84,6 +84,7 @@ struct job {
     struct list queue_link;  /* pool->queue[priority], by id */
     struct timer timer;
     /* live */
+    struct list changed_link; /* core->changed */
     struct wait wait;
     struct progress progress;
 };
@@ -159,6 +160,7 @@ struct core {
     struct map arrays, links; /* links: number -> host */
     struct timers timers;     /* cluster time */
     bool watched;
+    struct list changed;       /* jobs that watchers hear of at the end of the step */
     struct list verifications; /* that clients wait for */
     bool journal_full;
     bool pass_wanted; /* something changed that may let a job start */
@@ -213,7 +215,9 @@ void effect_checkpoint(struct core *core, enum effect_type type,
 /* The same for a checkpoint whose job is history. */
 void effect_verify(struct core *core, const Wafer__CheckpointState *state);
 void effect_delete(struct core *core, const Wafer__CheckpointState *state);
-void effect_changed(struct core *core, const struct job *job);
+/* Watchers hear of the job as it is at the end of the step, once. */
+void effect_changed(struct core *core, struct job *job);
+void effects_changed(struct core *core); /* the end of the step */
 struct effect *effect_add(struct core *core, enum effect_type type);
 
 /* ---- view.c ---- */
