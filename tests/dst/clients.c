@@ -303,14 +303,15 @@ static void wait_on(struct world *world, unsigned number)
 {
     struct client *client = &world->clients[number];
     bool lost = client->life != world->controller.life;
+    bool asked_in_calm = world->calm && client->asked_us >= world->calm_us;
 
     if (client->life == UINT64_MAX) {
         ask(world, number);
     } else if (lost || world->now_us - client->asked_us > PATIENCE_US) {
         /* Nobody knows what became of it. */
-        if (!lost && world->calm && world->now_us - client->asked_us > ANSWER_US)
+        if (!lost && asked_in_calm && world->now_us - client->asked_us > ANSWER_US)
             world_fail(world, "client %u gets no answer", number);
-        if (!lost && world->calm)
+        if (!lost && asked_in_calm)
             return;
         if (may_repeat(client))
             ask(world, number);

@@ -422,6 +422,32 @@ void controller_snapshot(struct world *world)
 
 /* ---- inputs ---- */
 
+static void trace_message(struct world *world, const char *host, const Wafer__ToController *message)
+{
+#define ABOUT(name, what)                                                                          \
+    if (message->name)                                                                             \
+    world_trace(world, "from %s: %s job %llu epoch %llu", host, what,                              \
+                (unsigned long long)message->name->job,                                            \
+                (unsigned long long)message->name->fence->epoch)
+    static const char *const kinds[] = { "begins step", "has written step", "fails at step" };
+
+    if (message->report)
+        world_trace(world, "from %s: %s, %zu run, %zu ended", host,
+                    message->report->registration ? "registration" : "report",
+                    message->report->n_running, message->report->n_ended);
+    ABOUT(progress, "progress of");
+    if (message->checkpoint)
+        world_trace(world, "from %s: job %llu epoch %llu %s %llu", host,
+                    (unsigned long long)message->checkpoint->job,
+                    (unsigned long long)message->checkpoint->fence->epoch,
+                    kinds[message->checkpoint->kind],
+                    (unsigned long long)message->checkpoint->step);
+    ABOUT(ended, "end of");
+    ABOUT(started, "start of");
+    ABOUT(suspension, "suspension of");
+#undef ABOUT
+}
+
 static void from_agent(struct world *world, struct event *event)
 {
     struct link *link = link_get(world, event->number);
@@ -434,14 +460,10 @@ static void from_agent(struct world *world, struct event *event)
     link->heard_from = true;
     if (message->report && message->report->registration)
         link->registered = true;
-    world_trace(world, "from %s: %s", world->hosts[link->host].name,
-                message->report       ? message->report->registration ? "registration" : "report"
-                : message->progress   ? "progress"
-                : message->checkpoint ? "checkpoint"
-                : message->ended      ? "end"
-                : message->started    ? "started"
-                                      : "suspension");
-    controller_step(world, &input);
+    if (!message->log) { /* the daemon keeps these to itself */
+        trace_message(world, world->hosts[link->host].name, message);
+        controller_step(world, &input);
+    }
     wafer__to_controller__free_unpacked(message, NULL);
 }
 

@@ -230,6 +230,7 @@ void world_run(struct world *world, unsigned long events)
     }
     world_trace(world, "all is well from here on");
     world->calm = true;
+    world->calm_us = world->now_us;
     faults_heal(world);
     end_us = world->now_us + CALM_US;
     for (bool done = false; !done;) {

@@ -156,7 +156,7 @@ struct world {
     uint64_t seed;
     bool verbose, calm; /* calm: no more faults and no new work */
     struct random random;
-    int64_t now_us;
+    int64_t now_us, calm_us;
     unsigned long events, steps, crashes;
     bool faults[FAULTS]; /* which kinds this seed has */
     int64_t fault_every_us;
