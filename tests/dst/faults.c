@@ -72,7 +72,7 @@ static void corrupt_one(struct world *world)
         return;
     file->harmed = true;
     shard->bytes[world_below(world, shard->length)] ^= (uint8_t)(1 << world_below(world, 8));
-    world_trace(world, "lineage %llu step %llu epoch %llu rots", (unsigned long long)file->lineage,
+    world_trace(world, "job %llu step %llu epoch %llu rots", (unsigned long long)file->job,
                 (unsigned long long)file->step, (unsigned long long)file->epoch);
 }
 

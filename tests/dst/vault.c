@@ -21,12 +21,12 @@ void vault_model_done(struct vault_model *vault)
     free(vault->files);
 }
 
-static struct vault_file *find(const struct vault_model *vault, uint64_t lineage, uint64_t step,
+static struct vault_file *find(const struct vault_model *vault, uint64_t job, uint64_t step,
                                uint64_t term, uint64_t epoch)
 {
     for (size_t i = 0; i < vault->count; i++) {
         struct vault_file *file = &vault->files[i];
-        if (file->lineage == lineage && file->step == step && file->term == term &&
+        if (file->job == job && file->step == step && file->term == term &&
             file->epoch == epoch)
             return file;
     }
@@ -35,18 +35,18 @@ static struct vault_file *find(const struct vault_model *vault, uint64_t lineage
 
 struct vault_file *vault_find(const struct vault_model *vault, const Wafer__CheckpointState *state)
 {
-    return find(vault, state->lineage, state->step, state->fence->term, state->fence->epoch);
+    return find(vault, state->job, state->step, state->fence->term, state->fence->epoch);
 }
 
 struct vault_file *vault_write(struct vault_model *vault, const struct agent_effect *write,
                                size_t whole)
 {
-    struct vault_file *file = find(vault, write->lineage, write->step, write->term, write->epoch);
+    struct vault_file *file = find(vault, write->job, write->step, write->term, write->epoch);
 
     if (!file) {
         ARRAY_RESERVE(vault->files, vault->count, vault->capacity);
         file = &vault->files[vault->count++];
-        *file = (struct vault_file){ .lineage = write->lineage,
+        *file = (struct vault_file){ .job = write->job,
                                      .step = write->step,
                                      .term = write->term,
                                      .epoch = write->epoch,

@@ -8,7 +8,7 @@
 #include "record.pb-c.h"
 
 struct vault_file { /* one checkpoint */
-    uint64_t lineage, step, term, epoch;
+    uint64_t job, step, term, epoch;
     struct agent_shard *shards; /* bytes NULL: not there */
     size_t count;
     uint8_t *manifest; /* packed; NULL: none */
