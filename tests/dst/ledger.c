@@ -83,8 +83,10 @@ static const char *changed(struct ledger *ledger, const Wafer__Record *record)
     } else if (next->epoch != job->state->epoch) {
         return "an epoch changed without a grant";
     }
-    /* I7: of one epoch, the committed step only rises. */
-    if (next->epoch == job->state->epoch && next->committed_step < job->state->committed_step)
+    /* I7: the committed step only rises, but with a record that says why. */
+    if (next->committed_step < job->state->committed_step &&
+        record->kind != WAFER__RECORD_KIND__JOB_GRANTED &&
+        !(record->checkpoint && record->checkpoint->state == WAFER__CHECKPOINT__STATE__CORRUPT))
         return "a committed step fell";
     job->ended = job_state_is_terminal(next->state);
     wafer__job_state__free_unpacked(job->state, NULL);

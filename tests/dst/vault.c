@@ -26,8 +26,7 @@ static struct vault_file *find(const struct vault_model *vault, uint64_t job, ui
 {
     for (size_t i = 0; i < vault->count; i++) {
         struct vault_file *file = &vault->files[i];
-        if (file->job == job && file->step == step && file->term == term &&
-            file->epoch == epoch)
+        if (file->job == job && file->step == step && file->term == term && file->epoch == epoch)
             return file;
     }
     return NULL;
