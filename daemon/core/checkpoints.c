@@ -105,6 +105,17 @@ const State *checkpoint_to_resume(const struct job *job)
     return NULL;
 }
 
+/* Not one that is being deleted: a deletion that fails is tried again at the next start of the
+ * controller, and until then nothing else may hang on it. */
+bool checkpoint_is_awaited(const struct job *job)
+{
+    list_foreach (&job->checkpoints, link)
+        if (is_in(of_link(link), WAFER__CHECKPOINT__STATE__WRITTEN) ||
+            is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED))
+            return true;
+    return false;
+}
+
 /* ---- retention ---- */
 
 bool checkpoint_is_origin(const struct core *core, uint64_t number)
