@@ -240,6 +240,7 @@ static Wafer__Request *make_help(struct world *world)
         }
     }
     BODY(request, LIST, list, Wafer__ListRequest);
+    SET_FIELD(request->list, all_users, true);
     return request;
 }
 
@@ -274,6 +275,14 @@ void client_reply(struct world *world, unsigned number, uint64_t id,
     world_trace(world, "client %u hears: %s", number,
                 response->body_case == WAFER__RESPONSE__BODY_ERROR ? response->error->message
                                                                    : "done");
+    for (size_t i = 0; world->calm && response->body_case == WAFER__RESPONSE__BODY_JOBS &&
+                       i < response->jobs->n_items;
+         i++) {
+        const Wafer__Job *job = response->jobs->items[i];
+        world_trace(world, "  job %llu is %s%s%s", (unsigned long long)job->id,
+                    job_state_name(job->state), job->reason ? ": " : "",
+                    job->reason && job->reason->detail ? job->reason->detail : "");
+    }
     if (response->body_case == WAFER__RESPONSE__BODY_JOB) {
         const Wafer__Job *job = response->job;
         if (request->body_case == WAFER__REQUEST__BODY_SUBMIT)

@@ -52,6 +52,14 @@ static void trace_record(struct world *world, const Wafer__Record *record)
                 record->text ? ": " : "", record->text ? record->text : "");
 }
 
+static void note(struct world *world, struct ledger *ledger, const Wafer__Record *record)
+{
+    const char *wrong = ledger_add(ledger, record);
+
+    if (wrong)
+        world_fail(world, "record %llu: %s", (unsigned long long)record->sequence, wrong);
+}
+
 static void append(struct world *world, const Wafer__Record *record)
 {
     struct controller *controller = &world->controller;
@@ -73,9 +81,7 @@ static void append(struct world *world, const Wafer__Record *record)
         world_fail(world, "the shadow does not take record %llu: %s",
                    (unsigned long long)record->sequence, diag.text);
     core_hash(controller->shadow, entry->hash);
-    const char *wrong = ledger_add(&controller->ledger, read);
-    if (wrong)
-        world_fail(world, "record %llu: %s", (unsigned long long)record->sequence, wrong);
+    note(world, &controller->ledger, read);
     wafer__record__free_unpacked(read, NULL);
 }
 
@@ -99,7 +105,7 @@ static void make_durable(struct world *world, size_t count)
 
     for (; controller->durable < count; controller->durable++) {
         Wafer__Record *record = entry_read(&controller->journal[controller->durable]);
-        ledger_add(&controller->history, record);
+        note(world, &controller->history, record);
         if (record->kind == WAFER__RECORD_KIND__JOB_ENDED)
             oracle_check(world, ledger_job(&controller->history, record->job));
         wafer__record__free_unpacked(record, NULL);
@@ -333,7 +339,7 @@ static void replay(struct world *world, struct core *core, bool is_shadow)
                        (unsigned long long)record->sequence, diag.text);
         check_hash(world, core, entry->hash, is_shadow ? "in a full replay" : "after a snapshot");
         if (is_shadow)
-            ledger_add(&controller->ledger, record);
+            note(world, &controller->ledger, record);
         wafer__record__free_unpacked(record, NULL);
     }
 }

@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 
-#define SAME_TIME_MAX 20000          /* so many events without time passing: it runs in circles */
-#define CALM_US       (12 * HOUR_US) /* after the last fault every job has ended by then */
+#define SAME_TIME_MAX 20000         /* so many events without time passing: it runs in circles */
+#define CALM_US       (2 * HOUR_US) /* after the last fault every job has ended by then */
 
 /* ---- chance ---- */
 
