@@ -228,10 +228,9 @@ static Wafer__Request *make_help(struct world *world)
             continue;
         if (never_fits(world, job) && !job->state->n_systems) {
             Wafer__CancelRequest *cancel = BODY(request, CANCEL, cancel, Wafer__CancelRequest);
-            cancel->target = target(id);
+            cancel->target = target(job->state->has_array_index ? job->state->array_id : id);
             if (job->state->has_array_index)
-                SET_FIELD(cancel->target, index, job->index),
-                    cancel->target->job = job->state->array_id;
+                SET_FIELD(cancel->target, index, job->index);
             return request;
         }
         if (job->state->state == WAFER__JOB__STATE__HELD) {
