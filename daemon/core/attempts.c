@@ -103,9 +103,11 @@ void attempt_send_start(struct core *core, struct job *job)
     if (job->state.has_array_index)
         SET(&start, array_index, job->state.array_index);
     if (job->state.has_resume_checkpoint) {
+        /* Its origin may be in memory too, with the job that it is of. */
         struct checkpoint *own = core_checkpoint(core, job->state.resume_checkpoint);
-        start.resume = own ? &own->state : job->state.origin;
-        if (!own && job->state.weights_only)
+        bool is_own = own && own->job == job;
+        start.resume = is_own ? &own->state : job->state.origin;
+        if (!is_own && job->state.weights_only)
             SET(&start, weights_only, true);
     }
     message.start = &start;
@@ -213,8 +215,10 @@ static void close_attempt(struct core *core, struct job *job, const struct endin
     SET(next, cause, ending->cause);
     next->detail = (char *)ending->detail;
     SET(next, final_step, step);
-    if (ending->digest && ending->digest->len)
-        SET(next, final_digest, *ending->digest);
+    /* What an earlier attempt left was of another step. */
+    next->has_final_digest = ending->digest && ending->digest->len;
+    next->final_digest = next->has_final_digest ? *ending->digest : (ProtobufCBinaryData){ 0 };
+    UNSET(next, final_metric_micro);
     if (ending->metric_micro)
         SET(next, final_metric_micro, *ending->metric_micro);
     next->n_systems = 0;

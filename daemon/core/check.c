@@ -42,12 +42,12 @@ static void check_job(const struct core *core, const struct job *job)
     }
     assert(unsettled == job->unsettled);
     /* I7: the committed step stands on something that was committed here, or where it began. */
-    assert(!state->has_committed_step || state->committed_step <= highest ||
-           state->committed_step == state->resume_step || !state->epoch);
+    assert(job_state_is_terminal(state->state) || state->committed_step <= highest ||
+           (state->origin && !state->weights_only && state->committed_step == state->origin->step));
     /* I8: what it resumes from is its own and was verified, or is its origin. */
     if (state->state == WAFER__JOB__STATE__STARTING && state->has_resume_checkpoint) {
         const struct checkpoint *from = core_checkpoint(core, state->resume_checkpoint);
-        assert(from
+        assert(from && from->job == job
                    ? from->job == job && (from->state.state == WAFER__CHECKPOINT__STATE__VERIFIED ||
                                           from->state.state == WAFER__CHECKPOINT__STATE__CORRUPT)
                    : state->origin && state->origin->number == state->resume_checkpoint);

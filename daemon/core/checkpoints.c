@@ -25,11 +25,23 @@ static bool is_in(const struct checkpoint *checkpoint, Wafer__Checkpoint__State 
     return checkpoint->state.state == state;
 }
 
+/* The newest step that the job could go back to if this checkpoint were not there. */
+static uint64_t committed_without(const struct job *job, const struct checkpoint *lost)
+{
+    for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
+         link = link->previous)
+        if (of_link(link) != lost && (is_in(of_link(link), WAFER__CHECKPOINT__STATE__VERIFIED) ||
+                                      is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED)))
+            return of_link(link)->state.step;
+    return job->state.origin && !job->state.weights_only ? job->state.origin->step : 0;
+}
+
 static void record_checkpoint(struct core *core, const State *next, const char *text,
                               const uid_t *uid)
 {
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__Job *view = NULL;
+    Wafer__JobState state;
 
     record.kind = WAFER__RECORD_KIND__CHECKPOINT_CHANGED;
     SET(&record, job, next->job);
@@ -47,6 +59,16 @@ static void record_checkpoint(struct core *core, const State *next, const char *
         checkpoint->state.state = next->state;
         record.view = view = view_job(core, job);
         checkpoint->state.state = before;
+    } else if (job && checkpoint && next->state == WAFER__CHECKPOINT__STATE__CORRUPT) {
+        /* What was committed with it is not: an attempt that reached no more has not progressed,
+         * or a store that spoils all that it takes would let its jobs try for ever. */
+        uint64_t step = committed_without(job, checkpoint);
+        state = job->state;
+        if (state.committed_step > step) {
+            SET(&state, committed_step, step);
+            SET(&state, version, state.version + 1);
+            record.job_state = &state;
+        }
     }
     core_record(core, &record);
     if (view)
@@ -81,6 +103,17 @@ const State *checkpoint_to_resume(const struct job *job)
             return &checkpoint->state;
     }
     return NULL;
+}
+
+/* Not one that is being deleted: a deletion that fails is tried again at the next start of the
+ * controller, and until then nothing else may hang on it. */
+bool checkpoint_is_awaited(const struct job *job)
+{
+    list_foreach (&job->checkpoints, link)
+        if (is_in(of_link(link), WAFER__CHECKPOINT__STATE__WRITTEN) ||
+            is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED))
+            return true;
+    return false;
 }
 
 /* ---- retention ---- */

@@ -140,7 +140,7 @@ static int own_obstacle(const struct core *core, const struct job *job, const st
     if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
         return job->state.launch_refusals ? WAFER__JOB__REASON__LaunchFailed
                                           : WAFER__JOB__REASON__RetryBackoff;
-    if (job->unsettled)
+    if (job->unsettled && checkpoint_is_awaited(job))
         return WAFER__JOB__REASON__CheckpointBlocked;
     if (job->array && terms->array_parallel && job->array->running >= terms->array_parallel)
         return WAFER__JOB__REASON__ArrayLimit;

@@ -257,6 +257,8 @@ void job_timer_set(struct core *core, struct job *job);
 
 /* The newest checkpoint that the job may resume from; NULL: from its origin, or the beginning. */
 const Wafer__CheckpointState *checkpoint_to_resume(const struct job *job);
+/* A verdict is to come that may give it a newer one. */
+bool checkpoint_is_awaited(const struct job *job);
 void checkpoint_reported(struct core *core, struct host *host,
                          const Wafer__CheckpointReport *report);
 void checkpoint_verdict(struct core *core, const struct input *input);

@@ -1,0 +1,594 @@
+/* The controller's process: the core, its journal on a disk that takes its time, the history, and
+ * the workers in the vault. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "engine/effects.h"
+#include "model/job.h"
+#include "world.h"
+
+#define LEASE_MARGIN_US (LEASE_US / 2)
+
+static struct core *make_core(void)
+{
+    static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR" },
+                                              { "gpu", "gpu-test", 360000000, "EUR" } };
+    const struct core_config config = { .pools = pools,
+                                        .pool_count = 2,
+                                        .lease_us = LEASE_US,
+                                        .lease_margin_us = LEASE_MARGIN_US,
+                                        .operator_uid = 0 };
+
+    return core_new(&config);
+}
+
+static void check_hash(struct world *world, const struct core *core, const uint8_t *wanted,
+                       const char *what)
+{
+    uint8_t hash[32];
+
+    core_hash(core, hash);
+    if (memcmp(hash, wanted, sizeof(hash)) != 0)
+        world_fail(world, "record %llu: the hash of the state is another one %s",
+                   (unsigned long long)core_sequence(core), what);
+}
+
+/* ---- the journal ---- */
+
+static Wafer__Record *entry_read(const struct entry *entry)
+{
+    return wafer__record__unpack(NULL, entry->length, entry->bytes);
+}
+
+static void trace_record(struct world *world, const Wafer__Record *record)
+{
+    world_trace(world, "  %llu %s job %llu%s%s%s%s%s%s", (unsigned long long)record->sequence,
+                record_kind_name(record->kind), (unsigned long long)record->job,
+                record->job_state ? " " : "",
+                record->job_state ? job_state_name(record->job_state->state) : "",
+                record->has_cause ? " " : "", record->has_cause ? cause_name(record->cause) : "",
+                record->text ? ": " : "", record->text ? record->text : "");
+}
+
+static void note(struct world *world, struct ledger *ledger, const Wafer__Record *record)
+{
+    const char *wrong = ledger_add(ledger, record);
+
+    if (wrong)
+        world_fail(world, "record %llu: %s", (unsigned long long)record->sequence, wrong);
+}
+
+static void append(struct world *world, const Wafer__Record *record)
+{
+    struct controller *controller = &world->controller;
+    struct entry *entry;
+    struct diag diag;
+
+    ARRAY_RESERVE(controller->journal, controller->count, controller->capacity);
+    entry = &controller->journal[controller->count++];
+    entry->length = wafer__record__get_packed_size(record);
+    entry->bytes = memory_new(entry->length);
+    wafer__record__pack(record, entry->bytes);
+    trace_record(world, record);
+    if (record->sequence != controller->count)
+        world_fail(world, "record %llu follows record %zu", (unsigned long long)record->sequence,
+                   controller->count - 1);
+
+    Wafer__Record *read = entry_read(entry);
+    if (core_apply(controller->shadow, read, &diag) < 0)
+        world_fail(world, "the shadow does not take record %llu: %s",
+                   (unsigned long long)record->sequence, diag.text);
+    core_hash(controller->shadow, entry->hash);
+    note(world, &controller->ledger, read);
+    wafer__record__free_unpacked(read, NULL);
+}
+
+static void sync_begin(struct world *world)
+{
+    struct controller *controller = &world->controller;
+
+    if (controller->syncing || controller->durable == controller->count)
+        return;
+    controller->syncing = true;
+    struct event *event = world_add(world, SYNCED,
+                                    controller->full ? world_between(world, 100 * MS_US, SECOND_US)
+                                                     : world_between(world, 50, 20 * MS_US));
+    event->number = controller->count;
+    event->life = controller->life;
+}
+
+static void make_durable(struct world *world, size_t count)
+{
+    struct controller *controller = &world->controller;
+
+    for (; controller->durable < count; controller->durable++) {
+        Wafer__Record *record = entry_read(&controller->journal[controller->durable]);
+        note(world, &controller->history, record);
+        if (record->kind == WAFER__RECORD_KIND__JOB_ENDED)
+            oracle_check(world, ledger_job(&controller->history, record->job));
+        wafer__record__free_unpacked(record, NULL);
+    }
+}
+
+/* ---- effects ---- */
+
+static void work(struct world *world, struct effect *effect)
+{
+    struct event *event = world_add(world, WORK_DONE, world_between(world, 100, 200 * MS_US));
+
+    event->life = world->controller.life;
+    event->work = *effect;
+    *effect = (struct effect){ .type = effect->type };
+}
+
+static void reply(struct world *world, struct effect *effect)
+{
+    Wafer__Response nothing = WAFER__RESPONSE__INIT; /* history and logs answer outside the core */
+
+    if (world_faulty(world, FAULT_LOST_REPLY, 5))
+        return;
+    nothing.id = effect->request;
+    client_reply(world, (unsigned)effect->client, effect->request,
+                 effect->response ? effect->response : &nothing);
+}
+
+static void carry_out(struct world *world, struct effect *effect)
+{
+    if (effect->key_sequence > world->controller.durable)
+        world_fail(world, "an effect leaves before record %llu is durable", /* I17 */
+                   (unsigned long long)effect->key_sequence);
+    switch (effect->type) {
+    case EFFECT_REPLY:
+    case EFFECT_HISTORY:
+    case EFFECT_LOGS: reply(world, effect); break;
+    case EFFECT_SUBSCRIBE:
+    case EFFECT_CHANGED: break;
+    case EFFECT_AGENT: link_to_agent(world, effect->link, effect->to_agent); break;
+    case EFFECT_DROP_LINK: link_reset(world, effect->link); break;
+    case EFFECT_COMMIT_MANIFEST:
+    case EFFECT_VERIFY:
+    case EFFECT_DELETE: work(world, effect); break;
+    }
+}
+
+static void release(struct world *world)
+{
+    struct controller *controller = &world->controller;
+
+    while (controller->element_count && controller->elements[0].records <= controller->durable) {
+        struct element element = controller->elements[0];
+        memmove(controller->elements, controller->elements + 1,
+                --controller->element_count * sizeof(element));
+        for (size_t i = 0; i < element.effects.count; i++)
+            carry_out(world, &element.effects.items[i]);
+        effects_clear(&element.effects);
+    }
+}
+
+/* ---- a step ---- */
+
+/* I9: what is committed is in the vault, whole, unless a fault took it. */
+static void check_vault(struct world *world)
+{
+    const struct ledger *ledger = &world->controller.ledger;
+    size_t cursor = 0;
+
+    for (struct ledger_job *job; (job = map_next(&ledger->jobs, &cursor));)
+        for (size_t i = 0; i < job->checkpoint_count; i++) {
+            const Wafer__CheckpointState *state = job->checkpoints[i];
+            const struct vault_file *file;
+            if (state->state != WAFER__CHECKPOINT__STATE__COMMITTED &&
+                state->state != WAFER__CHECKPOINT__STATE__VERIFIED)
+                continue;
+            file = vault_find(&world->vault, state);
+            if (!file || (!file->harmed &&
+                          vault_check(&world->vault, state, state->manifest_digest.data) < 0))
+                world_fail(world, "checkpoint %llu of job %llu, step %llu, is not in the vault",
+                           (unsigned long long)state->number, (unsigned long long)state->job,
+                           (unsigned long long)state->step);
+        }
+}
+
+static void after_step(struct world *world, struct records *records, struct effects *effects)
+{
+    struct controller *controller = &world->controller;
+    bool checkpoints = false;
+
+    for (size_t i = 0; i < records->count; i++) {
+        append(world, records->items[i]);
+        checkpoints |= records->items[i]->checkpoint != NULL;
+    }
+    core_check(controller->core);
+    if (controller->count)
+        check_hash(world, controller->core, controller->journal[controller->count - 1].hash,
+                   "in the shadow");
+    if (checkpoints)
+        check_vault(world);
+    ARRAY_RESERVE(controller->elements, controller->element_count, controller->element_capacity);
+    controller->elements[controller->element_count++] =
+        (struct element){ controller->count, *effects };
+    records_clear(records);
+    sync_begin(world);
+    release(world);
+}
+
+void controller_step(struct world *world, struct input *input)
+{
+    struct records records = { NULL, 0, 0 };
+    struct effects effects = { NULL, 0, 0 };
+
+    world->steps++;
+    input->time_us = input->mono_us = world->now_us;
+    core_step(world->controller.core, input, &records, &effects);
+    after_step(world, &records, &effects);
+}
+
+void controller_next(const struct world *world, int64_t *ret_us)
+{
+    int64_t time_us, mono_us;
+
+    *ret_us = INT64_MAX;
+    if (!world->controller.core)
+        return;
+    core_next(world->controller.core, &time_us, &mono_us);
+    *ret_us = time_us < mono_us ? time_us : mono_us;
+}
+
+void controller_timer(struct world *world)
+{
+    struct input input = { .type = INPUT_TIMER };
+
+    world_trace(world, "timer");
+    controller_step(world, &input);
+}
+
+/* What a worker was to do in the vault; `tell`: the controller lives to hear of it. */
+static void work_done(struct world *world, struct effect *effect, bool tell)
+{
+    static const enum input_type verdicts[] = { [EFFECT_COMMIT_MANIFEST] = INPUT_MANIFEST,
+                                                [EFFECT_VERIFY] = INPUT_VERIFIED,
+                                                [EFFECT_DELETE] = INPUT_DELETED };
+    const Wafer__CheckpointState *state = effect->manifest->checkpoint;
+    struct digest digest = { { 0 } };
+    int error = 0;
+
+    switch (effect->type) {
+    case EFFECT_COMMIT_MANIFEST:
+        error = world_faulty(world, FAULT_MANIFEST_ERROR, 4)
+                    ? -ENOSPC
+                    : vault_commit(&world->vault, effect->manifest, &digest);
+        break;
+    case EFFECT_VERIFY:
+        error = vault_check(&world->vault, state,
+                            effect->has_manifest_digest ? effect->manifest_digest : NULL);
+        break;
+    default:
+        error = world_faulty(world, FAULT_DELETE_ERROR, 3) ? -EIO : 0;
+        if (!error)
+            vault_remove(&world->vault, state);
+    }
+    world_trace(world, "vault: %s of job %llu step %llu epoch %llu: %s%s",
+                effect->type == EFFECT_COMMIT_MANIFEST ? "manifest"
+                : effect->type == EFFECT_VERIFY        ? "verification"
+                                                       : "deletion",
+                (unsigned long long)effect->job, (unsigned long long)state->step,
+                (unsigned long long)state->fence->epoch, error ? strerror(-error) : "done",
+                tell ? "" : ", and nobody hears of it");
+    if (!tell)
+        return;
+    struct input input = { .type = verdicts[effect->type],
+                           .verdict = { .checkpoint = effect->checkpoint,
+                                        .error = error,
+                                        .text = error ? strerror(-error) : NULL,
+                                        .manifest_digest = digest.bytes } };
+    controller_step(world, &input);
+}
+
+/* ---- crash and recovery ---- */
+
+void controller_crash(struct world *world)
+{
+    struct controller *controller = &world->controller;
+    size_t kept = controller->durable;
+
+    world->crashes++;
+    for (size_t i = 0; i < world->heap_count; i++) {
+        struct event *event = &world->heap[i];
+        if (event->life != controller->life)
+            continue;
+        /* Of what was under way in the vault and on the disk, some will have been done. */
+        if (event->kind == WORK_DONE && event->work.manifest && world_one_in(world, 2))
+            work_done(world, &event->work, false);
+        if (event->kind == SYNCED && world_one_in(world, 2))
+            kept = event->number;
+    }
+    make_durable(world, kept);
+    world_trace(world, "the controller crashes: of %zu records %zu are there", controller->count,
+                kept);
+    for (; controller->count > kept; controller->count--)
+        free(controller->journal[controller->count - 1].bytes);
+    for (size_t i = 0; i < controller->element_count; i++)
+        effects_clear(&controller->elements[i].effects);
+    controller->element_count = 0;
+    controller->syncing = controller->full = false;
+    controller->core = core_free(controller->core);
+    controller->shadow = core_free(controller->shadow);
+    ledger_done(&controller->ledger);
+    controller->life++;
+    for (uint64_t link = 1; link <= world->link_count; link++)
+        if (link_get(world, link)->controller_up) {
+            link_get(world, link)->controller_up = false;
+            world_add(world, AGENT_CLOSED, world_between(world, 0, 5 * MS_US))->number = link;
+        }
+    world_add(world, CONTROLLER_START,
+              world_between(world, MS_US, world_one_in(world, 4) ? 3 * LEASE_US : LEASE_US / 4));
+}
+
+static void replay(struct world *world, struct core *core, bool is_shadow)
+{
+    struct controller *controller = &world->controller;
+    struct diag diag;
+
+    while (core_sequence(core) < controller->count) {
+        struct entry *entry = &controller->journal[core_sequence(core)];
+        Wafer__Record *record = entry_read(entry);
+        if (core_apply(core, record, &diag) < 0)
+            world_fail(world, "record %llu cannot be replayed: %s",
+                       (unsigned long long)record->sequence, diag.text);
+        check_hash(world, core, entry->hash, is_shadow ? "in a full replay" : "after a snapshot");
+        if (is_shadow)
+            note(world, &controller->ledger, record);
+        wafer__record__free_unpacked(record, NULL);
+    }
+}
+
+static void load_snapshot(struct world *world)
+{
+    const struct snapshot *snapshot = &world->controller.snapshot;
+    struct core *core = world->controller.core;
+    struct diag diag;
+
+    if (!snapshot->count || snapshot->sequence > world->controller.count)
+        return;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        Wafer__SnapshotItem *item =
+            wafer__snapshot_item__unpack(NULL, snapshot->lengths[i], snapshot->items[i]);
+        if (core_load(core, item, &diag) < 0)
+            world_fail(world, "the snapshot cannot be loaded: %s", diag.text);
+        wafer__snapshot_item__free_unpacked(item, NULL);
+    }
+    if (core_load_end(core, &diag) < 0)
+        world_fail(world, "the snapshot cannot be loaded: %s", diag.text);
+    core_check(core);
+}
+
+void controller_start(struct world *world)
+{
+    struct controller *controller = &world->controller;
+    struct records records = { NULL, 0, 0 };
+    struct effects effects = { NULL, 0, 0 };
+    Wafer__ClockState clock = WAFER__CLOCK_STATE__INIT;
+    struct input input = { .type = INPUT_CLOCK, .clock = &clock };
+
+    if (controller->core)
+        return;
+    controller->core = make_core();
+    controller->shadow = make_core();
+    load_snapshot(world);
+    replay(world, controller->core, false);
+    replay(world, controller->shadow, true);
+    world_trace(world, "the controller starts at record %zu", controller->count);
+    core_recover(controller->core, world->now_us, world->now_us, &records, &effects);
+    after_step(world, &records, &effects);
+    clock.boot_id = "boot";
+    clock.boottime_us = clock.cluster_us = world->now_us;
+    clock.speed = 1;
+    controller_step(world, &input);
+    clients_check(world);
+}
+
+/* ---- snapshots ---- */
+
+static void snapshot_clear(struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->count; i++)
+        free(snapshot->items[i]);
+    free(snapshot->items);
+    free(snapshot->lengths);
+    *snapshot = (struct snapshot){ .sequence = 0 };
+}
+
+static int emit(void *userdata, const Wafer__SnapshotItem *item)
+{
+    struct snapshot *snapshot = userdata;
+    size_t length = wafer__snapshot_item__get_packed_size(item);
+
+    snapshot->items = memory_resize(snapshot->items, snapshot->count + 1, sizeof(uint8_t *));
+    snapshot->lengths = memory_resize(snapshot->lengths, snapshot->count + 1, sizeof(size_t));
+    snapshot->lengths[snapshot->count] = length;
+    snapshot->items[snapshot->count] = memory_new(length);
+    wafer__snapshot_item__pack(item, snapshot->items[snapshot->count++]);
+    return 0;
+}
+
+/* As the daemon does it: of what is durable. */
+void controller_snapshot(struct world *world)
+{
+    struct controller *controller = &world->controller;
+
+    if (!controller->core || controller->durable != controller->count)
+        return;
+    snapshot_clear(&controller->snapshot);
+    core_save(controller->core, emit, &controller->snapshot);
+    controller->snapshot.sequence = controller->count;
+    world_trace(world, "snapshot at record %zu", controller->count);
+}
+
+/* ---- inputs ---- */
+
+static void trace_message(struct world *world, const char *host, const Wafer__ToController *message)
+{
+#define ABOUT(name, what)                                                                          \
+    if (message->name)                                                                             \
+    world_trace(world, "from %s: %s job %llu epoch %llu", host, what,                              \
+                (unsigned long long)message->name->job,                                            \
+                (unsigned long long)message->name->fence->epoch)
+    static const char *const kinds[] = { "begins step", "has written step", "fails at step" };
+
+    if (message->report)
+        world_trace(world, "from %s: %s, %zu run, %zu ended", host,
+                    message->report->registration ? "registration" : "report",
+                    message->report->n_running, message->report->n_ended);
+    ABOUT(progress, "progress of");
+    if (message->checkpoint)
+        world_trace(world, "from %s: job %llu epoch %llu %s %llu", host,
+                    (unsigned long long)message->checkpoint->job,
+                    (unsigned long long)message->checkpoint->fence->epoch,
+                    kinds[message->checkpoint->kind],
+                    (unsigned long long)message->checkpoint->step);
+    ABOUT(ended, "end of");
+    ABOUT(started, "start of");
+    ABOUT(suspension, "suspension of");
+#undef ABOUT
+}
+
+static void from_agent(struct world *world, struct event *event)
+{
+    struct link *link = link_get(world, event->number);
+    struct input input = { .type = INPUT_AGENT, .agent = { .link = event->number } };
+
+    if (!link->controller_up || link->cut)
+        return;
+    Wafer__ToController *message = wafer__to_controller__unpack(NULL, event->length, event->bytes);
+    input.agent.message = message;
+    link->heard_from = true;
+    if (message->report && message->report->registration)
+        link->registered = true;
+    if (!message->log) { /* the daemon keeps these to itself */
+        trace_message(world, world->hosts[link->host].name, message);
+        controller_step(world, &input);
+    }
+    wafer__to_controller__free_unpacked(message, NULL);
+}
+
+static void beat(struct world *world)
+{
+    Wafer__Beat beat = WAFER__BEAT__INIT;
+    Wafer__ToAgent message = WAFER__TO_AGENT__INIT;
+
+    beat.time_us = world->now_us;
+    message.beat = &beat;
+    for (uint64_t number = 1; world->controller.core && number <= world->link_count; number++) {
+        struct link *link = link_get(world, number);
+        if (link->controller_up && link->registered && link->heard_from) {
+            link->heard_from = false;
+            link_to_agent(world, number, &message);
+        }
+    }
+    world_add(world, BEAT, LEASE_US / 4);
+}
+
+void controller_event(struct world *world, struct event *event)
+{
+    struct controller *controller = &world->controller;
+
+    if (event->kind == BEAT) {
+        beat(world);
+    } else if (event->kind == CONTROLLER_START) {
+        controller_start(world);
+    } else if (!controller->core) {
+        return;
+    } else if (event->kind == TO_CONTROLLER) {
+        from_agent(world, event);
+    } else if (event->kind == LINK_CLOSED) {
+        struct input input = { .type = INPUT_LINK_CLOSED, .link = event->number };
+        if (!link_get(world, event->number)->controller_up)
+            return;
+        link_get(world, event->number)->controller_up = false;
+        world_trace(world, "link %llu is closed", (unsigned long long)event->number);
+        controller_step(world, &input);
+    } else if (event->life != controller->life) {
+        return;
+    } else if (event->kind == SYNCED) {
+        controller->syncing = false;
+        make_durable(world, event->number);
+        release(world);
+        sync_begin(world);
+    } else if (event->kind == WORK_DONE) {
+        work_done(world, &event->work, true);
+    }
+}
+
+bool controller_request(struct world *world, unsigned client, const Wafer__Request *request)
+{
+    const struct client *asker = &world->clients[client];
+    struct input input = {
+        .type = INPUT_REQUEST,
+        .request = { .client = client, .uid = asker->uid, .gid = asker->uid, .message = request }
+    };
+    struct facts facts;
+    uint64_t named = 0;
+
+    /* The one job of a request that history may know, as the daemon's facts.c finds it. */
+    switch (request->body_case) {
+#define NAMED(body)                                                                                \
+    named = request->body->target->job;                                                            \
+    break
+    case WAFER__REQUEST__BODY_SHOW: NAMED(show);
+    case WAFER__REQUEST__BODY_CANCEL: NAMED(cancel);
+    case WAFER__REQUEST__BODY_HOLD: NAMED(hold);
+    case WAFER__REQUEST__BODY_RELEASE: NAMED(release);
+    case WAFER__REQUEST__BODY_REQUEUE: NAMED(requeue);
+    case WAFER__REQUEST__BODY_RESUME: NAMED(resume);
+    case WAFER__REQUEST__BODY_CHECKPOINT_LIST: NAMED(checkpoint_list);
+    case WAFER__REQUEST__BODY_CHECKPOINT_PIN: NAMED(checkpoint_pin);
+    case WAFER__REQUEST__BODY_CHECKPOINT_PRUNE: NAMED(checkpoint_prune);
+    case WAFER__REQUEST__BODY_CHECKPOINT_VERIFY: NAMED(checkpoint_verify);
+#undef NAMED
+    case WAFER__REQUEST__BODY_SUBMIT:
+        if (request->submit->spec->resume) {
+            const Wafer__ResumeSpec *resume = request->submit->spec->resume;
+            uint64_t step, epoch;
+            checkpoint_target_parse(resume->init_from ? resume->init_from : resume->from, &named,
+                                    &step, &epoch);
+        }
+        break;
+    default: break;
+    }
+    Wafer__Target target = WAFER__TARGET__INIT;
+    target.has_job = true;
+    target.job = named;
+    bool wants_facts = named && !core_knows(world->controller.core, &target, asker->uid);
+    const struct ledger_job *job = ledger_job(&world->controller.history, named);
+    if (wants_facts && world->controller.durable < world->controller.count)
+        return false;
+    if (wants_facts && job && job->view) {
+        facts = (struct facts){ .view = job->view,
+                                .state = job->state,
+                                .spec = job->spec,
+                                .checkpoints = job->checkpoints,
+                                .checkpoint_count = job->checkpoint_count };
+        input.request.facts = &facts;
+    }
+    controller_step(world, &input);
+    return true;
+}
+
+void controller_done(struct world *world)
+{
+    struct controller *controller = &world->controller;
+
+    for (size_t i = 0; i < controller->count; i++)
+        free(controller->journal[i].bytes);
+    free(controller->journal);
+    for (size_t i = 0; i < controller->element_count; i++)
+        effects_clear(&controller->elements[i].effects);
+    free(controller->elements);
+    snapshot_clear(&controller->snapshot);
+    ledger_done(&controller->ledger);
+    ledger_done(&controller->history);
+    core_free(controller->core);
+    core_free(controller->shadow);
+}

@@ -1,0 +1,154 @@
+#include "ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "engine/effects.h"
+#include "model/job.h"
+
+struct ledger_job *ledger_job(const struct ledger *ledger, uint64_t id)
+{
+    return map_get(&ledger->jobs, id);
+}
+
+void ledger_done(struct ledger *ledger)
+{
+    size_t cursor = 0;
+
+    for (struct ledger_job *job; (job = map_next(&ledger->jobs, &cursor));) {
+        for (size_t i = 0; i < job->checkpoint_count; i++)
+            wafer__checkpoint_state__free_unpacked(job->checkpoints[i], NULL);
+        wafer__job_state__free_unpacked(job->state, NULL);
+        wafer__job__free_unpacked(job->view, NULL);
+        free(job->checkpoints);
+        free(job->spec.data);
+        free(job);
+    }
+    map_done(&ledger->jobs);
+    *ledger = (struct ledger){ .last_job = 0 };
+}
+
+static const char *submitted(struct ledger *ledger, const Wafer__Record *record)
+{
+    uint32_t count = record->has_array_count ? record->array_count : 1;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct ledger_job *job = NEW(struct ledger_job);
+        job->id = record->job + i;
+        if (job->id <= ledger->last_job) {
+            free(job);
+            return "the number of a job was given out again";
+        }
+        job->index = record->job_state->array_index + i;
+        job->spec.len = record->spec.len;
+        job->spec.data = memory_copy(record->spec.data, record->spec.len);
+        job->state = MESSAGE_COPY(record->job_state);
+        job->state->id = job->id;
+        map_put(&ledger->jobs, job->id, job);
+        ledger->last_job = job->id;
+    }
+    return NULL;
+}
+
+/* I13: what does not work, or is not to be used, is never granted. */
+static const char *granted(const struct ledger *ledger, const Wafer__JobState *state)
+{
+    for (size_t i = 0; i < state->n_systems; i++) {
+        const struct ledger_system *system = &ledger->systems[state->systems[i]];
+        if (system->state != WAFER__SYSTEM__STATE__UP)
+            return "a system was granted that is not up";
+        if (system->drained)
+            return "a system was granted that is drained";
+    }
+    return NULL;
+}
+
+static const char *changed(struct ledger *ledger, const Wafer__Record *record)
+{
+    const Wafer__JobState *next = record->job_state;
+    struct ledger_job *job = ledger_job(ledger, next->id);
+
+    if (!job)
+        return "a job changed that was never submitted";
+    if (job->ended)
+        return "a job changed that had ended"; /* I4 */
+    if (record->kind == WAFER__RECORD_KIND__JOB_GRANTED) {
+        if (next->epoch <= job->state->epoch)
+            return "an epoch does not rise"; /* I3 */
+        const char *wrong = granted(ledger, next);
+        if (wrong)
+            return wrong;
+    } else if (next->epoch != job->state->epoch) {
+        return "an epoch changed without a grant";
+    }
+    /* I7: the committed step only rises, but with a record that says why. */
+    if (next->committed_step < job->state->committed_step &&
+        record->kind != WAFER__RECORD_KIND__JOB_GRANTED &&
+        !(record->checkpoint && record->checkpoint->state == WAFER__CHECKPOINT__STATE__CORRUPT))
+        return "a committed step fell";
+    job->ended = job_state_is_terminal(next->state);
+    wafer__job_state__free_unpacked(job->state, NULL);
+    job->state = MESSAGE_COPY(next);
+    return NULL;
+}
+
+static bool is_before(const Wafer__CheckpointState *a, const Wafer__CheckpointState *b)
+{
+    return a->step != b->step ? a->step < b->step : a->fence->epoch < b->fence->epoch;
+}
+
+static const char *checkpoint(struct ledger *ledger, const Wafer__CheckpointState *next)
+{
+    struct ledger_job *job = ledger_job(ledger, next->job);
+    size_t place = 0;
+
+    if (!job)
+        return "a checkpoint of a job that was never submitted";
+    for (size_t i = 0; i < job->checkpoint_count; i++) {
+        if (job->checkpoints[i]->number != next->number)
+            continue;
+        wafer__checkpoint_state__free_unpacked(job->checkpoints[i], NULL);
+        memmove(job->checkpoints + i, job->checkpoints + i + 1,
+                (--job->checkpoint_count - i) * sizeof(*job->checkpoints));
+    }
+    if (next->state == WAFER__CHECKPOINT__STATE__DELETED)
+        return NULL;
+    ARRAY_RESERVE(job->checkpoints, job->checkpoint_count, job->checkpoint_capacity);
+    while (place < job->checkpoint_count && is_before(job->checkpoints[place], next))
+        place++;
+    memmove(job->checkpoints + place + 1, job->checkpoints + place,
+            (job->checkpoint_count++ - place) * sizeof(*job->checkpoints));
+    job->checkpoints[place] = MESSAGE_COPY(next);
+    return NULL;
+}
+
+static void system_changed(struct ledger *ledger, const Wafer__SystemState *next)
+{
+    struct ledger_system *system = &ledger->systems[next->number % LEDGER_SYSTEMS];
+
+    snprintf(system->name, sizeof(system->name), "%s", next->name);
+    system->state = next->state;
+    system->drained = next->has_drained && next->drained;
+}
+
+const char *ledger_add(struct ledger *ledger, const Wafer__Record *record)
+{
+    const char *wrong = NULL;
+
+    if (record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED)
+        wrong = submitted(ledger, record);
+    else if (record->job_state)
+        wrong = changed(ledger, record);
+    if (record->view && ledger_job(ledger, record->view->id)) {
+        struct ledger_job *job = ledger_job(ledger, record->view->id);
+        wafer__job__free_unpacked(job->view, NULL);
+        job->view = MESSAGE_COPY(record->view);
+    }
+    if (!wrong && record->checkpoint)
+        wrong = checkpoint(ledger, record->checkpoint);
+    if (record->system)
+        system_changed(ledger, record->system);
+    return wrong;
+}
