@@ -99,7 +99,6 @@ void attempt_send_start(struct core *core, struct job *job)
         names[i] = core_system(core, job->state.systems[i])->state.name;
     start.systems = names;
     start.n_systems = job->state.n_systems;
-    start.lineage = job->state.lineage;
     if (job->state.has_array_index)
         SET(&start, array_index, job->state.array_index);
     if (job->state.has_resume_checkpoint) {

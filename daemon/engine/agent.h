@@ -59,7 +59,7 @@ struct agent_shard {
 struct agent_effect {
     enum agent_effect_type type;
     Wafer__ToController *message; /* SEND */
-    uint64_t job, lineage, step;  /* WRITE, READ, LOG */
+    uint64_t job, step;           /* WRITE, READ, LOG */
     uint64_t term, epoch;
     uint32_t attempt;
     struct agent_shard *shards; /* WRITE */

@@ -60,7 +60,6 @@ int run_new(const struct run_config *config, const Wafer__StartJob *start, Wafer
     run->systems = systems;
     run->config = config;
     run->job = start->job;
-    run->lineage = start->lineage;
     run->term = start->fence->term;
     run->epoch = start->fence->epoch;
     run->attempt = start->attempt;
@@ -181,7 +180,6 @@ static void on_programmed(struct run *run, int64_t now_us, struct agent_effects 
         return;
     struct agent_effect *effect = effects_add(effects, AGENT_READ);
     effect->job = run->job;
-    effect->lineage = run->resume->lineage;
     effect->step = run->resume->step;
     effect->term = run->term;
     effect->epoch = run->epoch;

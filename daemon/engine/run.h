@@ -44,7 +44,7 @@ struct run_config { /* outlives the run */
 struct run {
     struct timer timer; /* the agent's */
     const struct run_config *config;
-    uint64_t job, lineage, term, epoch;
+    uint64_t job, term, epoch;
     uint32_t attempt;
     Wafer__JobSpec *spec;
     const Wafer__Platform *platform;

@@ -182,7 +182,6 @@ void run_flush_log(struct run *run, struct agent_effects *effects)
     send_lines(run, text, length, effects);
     struct agent_effect *effect = effects_add(effects, AGENT_LOG);
     effect->job = run->job;
-    effect->lineage = run->lineage;
     effect->term = run->term;
     effect->epoch = run->epoch;
     effect->attempt = run->attempt;

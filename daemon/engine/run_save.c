@@ -12,7 +12,6 @@ static void write_shards(struct run *run, struct agent_effects *effects)
     struct agent_effect *effect = effects_add(effects, AGENT_WRITE);
 
     effect->job = run->job;
-    effect->lineage = run->lineage;
     effect->step = run->training.step;
     effect->term = run->term;
     effect->epoch = run->epoch;

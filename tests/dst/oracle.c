@@ -75,7 +75,7 @@ static Wafer__AttemptEnd *run_alone(struct world *world, const struct ledger_job
     int64_t now_us = START_US;
 
     fence.term = fence.epoch = 1;
-    start.job = start.lineage = job->id;
+    start.job = job->id;
     start.fence = &fence;
     start.attempt = 1;
     start.spec = job->spec;

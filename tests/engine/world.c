@@ -138,12 +138,12 @@ void world_done(struct world *world)
     wafer__platform__free_unpacked(world->gpu, NULL);
 }
 
-static struct file *file_find(const struct world *world, uint64_t lineage, uint64_t step,
+static struct file *file_find(const struct world *world, uint64_t job, uint64_t step,
                               uint64_t epoch)
 {
     for (size_t i = 0; i < world->file_count; i++) {
         struct file *file = &world->files[i];
-        if (file->lineage == lineage && file->step == step && file->epoch == epoch)
+        if (file->job == job && file->step == step && file->epoch == epoch)
             return file;
     }
     return NULL;
@@ -151,7 +151,7 @@ static struct file *file_find(const struct world *world, uint64_t lineage, uint6
 
 static void store(struct world *world, struct agent_effect *write)
 {
-    struct file *file = file_find(world, write->lineage, write->step, write->epoch);
+    struct file *file = file_find(world, write->job, write->step, write->epoch);
 
     if (!file) {
         ARRAY_RESERVE(world->files, world->file_count, world->file_capacity);
@@ -159,8 +159,8 @@ static void store(struct world *world, struct agent_effect *write)
     } else {
         shards_free(file->shards, file->count);
     }
-    *file = (struct file){ write->lineage, write->step, write->epoch, write->shards,
-                           write->shard_count };
+    *file =
+        (struct file){ write->job, write->step, write->epoch, write->shards, write->shard_count };
     write->shards = NULL;
     write->shard_count = 0;
 }
@@ -198,7 +198,7 @@ static void on_write(struct world *world, struct agent_effect *effect)
 static void on_read(struct world *world, const struct agent_effect *effect)
 {
     const Wafer__CheckpointState *resume = effect->resume;
-    const struct file *file = file_find(world, resume->lineage, resume->step, resume->fence->epoch);
+    const struct file *file = file_find(world, resume->job, resume->step, resume->fence->epoch);
     struct agent_effect read = *effect;
 
     if (world->hold_io) {
@@ -319,7 +319,6 @@ static void start(struct world *world, uint64_t job, uint64_t epoch, const Wafer
     order.job = job;
     order.fence = &fence;
     order.attempt = (uint32_t)epoch;
-    order.lineage = from ? from->lineage : job;
     order.spec.len = wafer__job_spec__get_packed_size(spec);
     order.spec.data = memory_new(order.spec.len + 1);
     wafer__job_spec__pack(spec, order.spec.data);

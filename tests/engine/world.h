@@ -16,7 +16,7 @@
 #define START_US  (1769932800ll * SECOND_US) /* 2026-02-01 08:00 UTC */
 
 struct file { /* a checkpoint in the vault */
-    uint64_t lineage, step, epoch;
+    uint64_t job, step, epoch;
     struct agent_shard *shards;
     size_t count;
 };

@@ -318,7 +318,7 @@ static inline void send_start(uint64_t job, uint64_t epoch, unsigned steps,
     wafer__job_spec__free_unpacked(spec, NULL);
     fence.term = 1;
     fence.epoch = epoch;
-    start.job = start.lineage = job;
+    start.job = job;
     start.fence = &fence;
     start.attempt = (uint32_t)epoch;
     start.n_systems = 1;
