@@ -1,6 +1,5 @@
 #include "cli/list_watch.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,10 +56,11 @@ static void tell_removed(const struct list_watcher *watcher, uint64_t id)
 {
     if (watcher->command->format != FORMAT_JSON)
         return;
-    json_t *event = json_pack("{s:s, s:I}", "event", "removed", "id", (json_int_t)id);
-    owned(free) char *text = json_dumps(event, JSON_COMPACT);
-    json_decref(event);
-    puts(text);
+    Wafer__Removal removal = WAFER__REMOVAL__INIT;
+
+    removal.event = (char *)"removed";
+    removal.id = id;
+    output_json_line(&removal.base);
 }
 
 static void remove_job(struct list_watcher *watcher, uint64_t id)

@@ -15,3 +15,4 @@ include tests/cli/local.mk
 endif
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
+dist_check_SCRIPTS += tests/arrows.sh
