@@ -349,11 +349,11 @@ void checkpoint_reported(struct core *core, struct host *host,
             (is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITING) ||
              is_in(checkpoint, WAFER__CHECKPOINT__STATE__INCOMPLETE)))
             written(core, checkpoint, report);
-        else if (!checkpoint || checkpoint_is_settled(&checkpoint->state) ||
-                 is_in(checkpoint, WAFER__CHECKPOINT__STATE__COMMITTED))
+        else if (!checkpoint || (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITING) &&
+                                 !is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITTEN)))
             /* Known already, or of an attempt that is over: either way it need not ask again. */
             acknowledge(core, host, report->job, report->fence, report->step,
-                        checkpoint && !is_in(checkpoint, WAFER__CHECKPOINT__STATE__INCOMPLETE));
+                        checkpoint && checkpoint->state.has_manifest_digest);
         break;
     default: break; /* a newer agent's: not for us */
     }
