@@ -311,7 +311,7 @@ static void wait_on(struct world *world, unsigned number)
 {
     struct client *client = &world->clients[number];
     bool lost = client->life != world->controller.life;
-    bool asked_in_calm = world->calm && client->asked_us >= world->calm_us;
+    bool asked_in_calm = world->calm && client->asked_us > world->calm_us;
 
     if (client->life == UINT64_MAX) {
         ask(world, number);
@@ -371,7 +371,8 @@ void clients_finish(struct world *world, bool *ret_done)
         if (ledger_job(&controller->history, id) && !ledger_job(&controller->history, id)->ended)
             return;
     for (unsigned i = 0; i < world->host_count; i++)
-        if (world->hosts[i].running_count || !world->hosts[i].welcomed)
+        if (world->hosts[i].running_count || world->hosts[i].open_count ||
+            !world->hosts[i].welcomed)
             return;
     *ret_done = true;
 }

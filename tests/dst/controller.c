@@ -284,6 +284,12 @@ static void work_done(struct world *world, struct effect *effect, bool tell)
                                         .text = error ? strerror(-error) : NULL,
                                         .manifest_digest = digest.bytes } };
     controller_step(world, &input);
+    state = ledger_checkpoint(&world->controller.ledger, effect->job, effect->checkpoint);
+    if (effect->type == EFFECT_VERIFY && error && state && /* I9 */
+        (state->state == WAFER__CHECKPOINT__STATE__COMMITTED ||
+         state->state == WAFER__CHECKPOINT__STATE__VERIFIED))
+        world_fail(world, "checkpoint %llu of job %llu is bad, and is used",
+                   (unsigned long long)effect->checkpoint, (unsigned long long)effect->job);
 }
 
 /* ---- crash and recovery ---- */

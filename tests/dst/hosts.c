@@ -107,15 +107,26 @@ static void look(struct world *world, unsigned number)
     struct host *host = &world->hosts[number];
     struct agent_effects effects = { NULL, 0, 0 };
 
+    struct running before[ELEMENTS(host->running)];
+    size_t before_count = host->running_count;
+    memcpy(before, host->running, sizeof(before));
     host->running_count = 0;
-    if (!host->agent)
-        return;
     agent_on_heartbeat(host->agent, world->now_us, &effects);
     struct agent_effect *last = &effects.items[effects.count - 1];
     const Wafer__Report *report = last->message->report;
-    for (size_t i = 0; i < report->n_running && i < 64; i++)
+    for (size_t i = 0; i < report->n_running && i < ELEMENTS(host->running); i++) {
+        const Wafer__RunningJob *running = report->running[i];
+        /* A start is obeyed once: nothing of one epoch is done again. */
+        for (size_t k = 0; k < before_count; k++)
+            if (before[k].job == running->job && before[k].epoch == running->fence->epoch &&
+                before[k].step > running->step)
+                world_fail(world, "job %llu epoch %llu goes back from step %llu to %llu",
+                           (unsigned long long)running->job, (unsigned long long)before[k].epoch,
+                           (unsigned long long)before[k].step, (unsigned long long)running->step);
         host->running[host->running_count++] =
-            (struct running){ report->running[i]->job, report->running[i]->fence->epoch };
+            (struct running){ running->job, running->fence->epoch, running->step };
+    }
+    host->open_count = report->n_ended + report->n_checkpoints;
     wafer__to_controller__free_unpacked(last->message, NULL);
     effects.count--;
     agent_carry_out(world, number, &effects);

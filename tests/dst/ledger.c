@@ -13,6 +13,17 @@ struct ledger_job *ledger_job(const struct ledger *ledger, uint64_t id)
     return map_get(&ledger->jobs, id);
 }
 
+const Wafer__CheckpointState *ledger_checkpoint(const struct ledger *ledger, uint64_t id,
+                                                uint64_t number)
+{
+    const struct ledger_job *job = ledger_job(ledger, id);
+
+    for (size_t i = 0; job && i < job->checkpoint_count; i++)
+        if (job->checkpoints[i]->number == number)
+            return job->checkpoints[i];
+    return NULL;
+}
+
 void ledger_done(struct ledger *ledger)
 {
     size_t cursor = 0;
@@ -34,6 +45,11 @@ static const char *submitted(struct ledger *ledger, const Wafer__Record *record)
 {
     uint32_t count = record->has_array_count ? record->array_count : 1;
 
+    size_t cursor = 0;
+    for (struct ledger_job *job; (job = map_next(&ledger->jobs, &cursor));)
+        if (record->job_state->has_key_hash && job->state->has_key_hash &&
+            job->state->key_hash == record->job_state->key_hash)
+            return "one key, two jobs"; /* I1 */
     for (uint32_t i = 0; i < count; i++) {
         struct ledger_job *job = NEW(struct ledger_job);
         job->id = record->job + i;
@@ -52,9 +68,20 @@ static const char *submitted(struct ledger *ledger, const Wafer__Record *record)
     return NULL;
 }
 
-/* I13: what does not work, or is not to be used, is never granted. */
-static const char *granted(const struct ledger *ledger, const Wafer__JobState *state)
+/* I13: what does not work, or is not to be used, is never granted. I8: an attempt starts from what
+ * was verified. I11: not before it is known what it can start from. */
+static const char *granted(const struct ledger *ledger, const struct ledger_job *job,
+                           const Wafer__JobState *state)
 {
+    for (size_t i = 0; i < job->checkpoint_count; i++) {
+        const Wafer__CheckpointState *checkpoint = job->checkpoints[i];
+        if (checkpoint->state == WAFER__CHECKPOINT__STATE__WRITTEN ||
+            checkpoint->state == WAFER__CHECKPOINT__STATE__COMMITTED)
+            return "an attempt starts while a checkpoint awaits its verdict";
+        if (state->has_resume_checkpoint && checkpoint->number == state->resume_checkpoint &&
+            checkpoint->state != WAFER__CHECKPOINT__STATE__VERIFIED)
+            return "an attempt starts from a checkpoint that is not verified";
+    }
     for (size_t i = 0; i < state->n_systems; i++) {
         const struct ledger_system *system = &ledger->systems[state->systems[i]];
         if (system->state != WAFER__SYSTEM__STATE__UP)
@@ -77,7 +104,7 @@ static const char *changed(struct ledger *ledger, const Wafer__Record *record)
     if (record->kind == WAFER__RECORD_KIND__JOB_GRANTED) {
         if (next->epoch <= job->state->epoch)
             return "an epoch does not rise"; /* I3 */
-        const char *wrong = granted(ledger, next);
+        const char *wrong = granted(ledger, job, next);
         if (wrong)
             return wrong;
     } else if (next->epoch != job->state->epoch) {
@@ -106,6 +133,10 @@ static const char *checkpoint(struct ledger *ledger, const Wafer__CheckpointStat
 
     if (!job)
         return "a checkpoint of a job that was never submitted";
+    if (next->state == WAFER__CHECKPOINT__STATE__DELETING &&
+        job->state->state == WAFER__JOB__STATE__STARTING && job->state->has_resume_checkpoint &&
+        job->state->resume_checkpoint == next->number)
+        return "what an attempt starts from is deleted";
     for (size_t i = 0; i < job->checkpoint_count; i++) {
         if (job->checkpoints[i]->number != next->number)
             continue;

@@ -38,5 +38,8 @@ void ledger_done(struct ledger *ledger);
 /* NULL, or what is wrong with it. */
 const char *ledger_add(struct ledger *ledger, const Wafer__Record *record);
 struct ledger_job *ledger_job(const struct ledger *ledger, uint64_t id); /* or NULL */
+/* NULL: unknown, or deleted */
+const Wafer__CheckpointState *ledger_checkpoint(const struct ledger *ledger, uint64_t job,
+                                                uint64_t number);
 
 #endif

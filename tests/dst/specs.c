@@ -175,7 +175,8 @@ static void make_stop(struct world *world, Wafer__JobSpec *spec)
             when->below = decimal(4 + (double)world_below(world, 60) / 10);
         } else {
             when->stalled_for = MESSAGE_NEW(Wafer__StepCount, step_count);
-            when->stalled_for->steps = count(1 + spec->workload->steps->value / 8);
+            when->stalled_for->steps =
+                count(1 + world_below(world, 1 + spec->workload->steps->value / 4));
         }
         stop->when = memory_new(sizeof(Wafer__StopWhen *));
         stop->when[stop->n_when++] = when;

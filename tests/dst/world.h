@@ -96,7 +96,7 @@ struct link {
 };
 
 struct running { /* as the agent says */
-    uint64_t job, epoch;
+    uint64_t job, epoch, step;
 };
 
 struct host {
@@ -110,6 +110,7 @@ struct host {
     char prefixes[2][8];
     struct running running[64];
     size_t running_count;
+    size_t open_count; /* ends and checkpoints that were not acknowledged */
 };
 
 struct entry { /* of the journal */
