@@ -1,1 +1,2 @@
-# man
+# man — what people read; tests/man holds it against what the programs say
+dist_man_MANS += man/wafer.1 man/waferd.8 man/wafersim.8
