@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "log.h"
-#include "message.h"
+#include "model/message.h"
 #include "vault/vault.h"
 #include "workers.h"
 

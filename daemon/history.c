@@ -10,8 +10,9 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "facts.h"
+#include "list_filter.h"
 #include "log.h"
-#include "message.h"
+#include "model/message.h"
 #include "session.h"
 #include "store/store.h"
 

@@ -9,9 +9,9 @@ libdaemon_a_SOURCES = \
   daemon/effects.c daemon/effects.h \
   daemon/facts.c daemon/facts.h \
   daemon/history.c daemon/history.h \
+  daemon/list_filter.c daemon/list_filter.h \
   daemon/log.c daemon/log.h \
   daemon/logs.c daemon/logs.h \
-  daemon/message.c daemon/message.h \
   daemon/options.c daemon/options.h \
   daemon/pipeline.c daemon/pipeline.h \
   daemon/ring.c daemon/ring.h \

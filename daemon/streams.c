@@ -6,7 +6,8 @@
 #include "base/cleanup.h"
 #include "base/list.h"
 #include "base/memory.h"
-#include "message.h"
+#include "list_filter.h"
+#include "model/message.h"
 
 enum stream_kind { STREAM_JOB, STREAM_LIST, STREAM_EVENTS };
 

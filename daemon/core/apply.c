@@ -459,12 +459,7 @@ void core_record(struct core *core, Wafer__Record *draft)
     draft->time_us = core->now_us;
 
     /* The copy is made first: applying may free what the draft borrows. */
-    size_t length = wafer__record__get_packed_size(draft);
-    uint8_t *packed = memory_resize(NULL, length, 1);
-    wafer__record__pack(draft, packed);
-    Wafer__Record *record = wafer__record__unpack(NULL, length, packed);
-    free(packed);
-    assert(record);
+    Wafer__Record *record = MESSAGE_COPY(draft);
 
     int r = core_apply(core, record, &diag);
     assert(r == 0);

@@ -263,10 +263,7 @@ static void end_with(struct core *core, Wafer__JobState *next, Wafer__Job__State
         effect->job = next->id;
         effect->uid = next->uid;
         effect->removed = true;
-        size_t length = wafer__job__get_packed_size(record.view);
-        owned(free) uint8_t *packed = memory_new(length);
-        wafer__job__pack(record.view, packed);
-        effect->view = wafer__job__unpack(NULL, length, packed);
+        effect->view = MESSAGE_COPY(record.view);
     }
     /* Half written checkpoints go with the job; they must be marked before it can leave memory. */
     checkpoint_drop_incomplete(core, job);

@@ -50,28 +50,13 @@ void effect_reply(struct core *core, const struct input *input, Wafer__Response 
     response->id = effect->request;
 }
 
-/* A copy of a message whose parts are borrowed, so that the effect owns all of its own. */
-static ProtobufCMessage *message_copy(const ProtobufCMessage *message)
-{
-    size_t length = protobuf_c_message_get_packed_size(message);
-    uint8_t small[2048];
-    uint8_t *packed = length <= sizeof(small) ? small : memory_resize(NULL, length, 1);
-
-    protobuf_c_message_pack(message, packed);
-    ProtobufCMessage *copy = protobuf_c_message_unpack(message->descriptor, NULL, length, packed);
-    assert(copy);
-    if (packed != small)
-        free(packed);
-    return copy;
-}
-
 void effect_agent(struct core *core, const struct host *host, Wafer__ToAgent *message)
 {
     if (!host || !host->link)
         return; /* it is told when it reports again */
     struct effect *effect = effect_add(core, EFFECT_AGENT);
     effect->link = host->link;
-    effect->to_agent = (Wafer__ToAgent *)message_copy(&message->base);
+    effect->to_agent = MESSAGE_COPY(message);
 }
 
 /* What a worker needs to find a checkpoint, and to know it when it sees it. */
@@ -105,7 +90,7 @@ static void add_checkpoint(struct core *core, enum effect_type type,
     struct effect *effect = effect_add(core, type);
     effect->job = state->job;
     effect->checkpoint = state->number;
-    effect->manifest = (Wafer__Manifest *)message_copy(&manifest.base);
+    effect->manifest = MESSAGE_COPY(&manifest);
     if (state->has_manifest_digest && state->manifest_digest.len == DIGEST_BYTES) {
         effect->has_manifest_digest = true;
         memcpy(effect->manifest_digest, state->manifest_digest.data, DIGEST_BYTES);
@@ -137,7 +122,7 @@ void effect_changed(struct core *core, struct job *job)
 
 void effects_changed(struct core *core)
 {
-    list_foreach_safe(&core->changed, link) {
+    list_foreach_safe (&core->changed, link) {
         const struct job *job = CONTAINER_OF(link, struct job, changed_link);
         struct effect *effect = effect_add(core, EFFECT_CHANGED);
         effect->job = job->state.id;

@@ -71,24 +71,6 @@ void answer_job(struct request *request, const struct job *job)
     answer_view(request, view_job(request->core, job));
 }
 
-Wafer__Job *view_copy(const Wafer__Job *view)
-{
-    size_t length = wafer__job__get_packed_size(view);
-    owned(free) uint8_t *packed = memory_new(length);
-
-    wafer__job__pack(view, packed);
-    return wafer__job__unpack(NULL, length, packed);
-}
-
-static Wafer__Request *request_copy(const Wafer__Request *message)
-{
-    size_t length = wafer__request__get_packed_size(message);
-    owned(free) uint8_t *packed = memory_new(length);
-
-    wafer__request__pack(message, packed);
-    return wafer__request__unpack(NULL, length, packed);
-}
-
 struct effect *hand_on(struct request *request, enum effect_type type, uint64_t job)
 {
     struct effect *effect = effect_add(request->core, type);
@@ -97,7 +79,7 @@ struct effect *hand_on(struct request *request, enum effect_type type, uint64_t 
     effect->request = request->message->id;
     effect->uid = request->uid;
     effect->job = job;
-    effect->message = request_copy(request->message);
+    effect->message = MESSAGE_COPY(request->message);
     return effect;
 }
 

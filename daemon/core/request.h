@@ -21,7 +21,6 @@ struct request {
 /* ---- request.c: answers ---- */
 
 Wafer__Response *response_new(Wafer__Response__BodyCase body);
-Wafer__Job *view_copy(const Wafer__Job *view);
 /* Refuse with a record. Takes `message`; `job` 0: about none. */
 void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
             const char *field, char *message);

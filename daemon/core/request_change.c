@@ -69,7 +69,7 @@ void on_cancel(struct request *request)
     const struct records *records = request->core->records;
     for (size_t i = records->count; i-- > 0;)
         if (records->items[i]->view && records->items[i]->view->id == id) {
-            answer_view(request, view_copy(records->items[i]->view));
+            answer_view(request, MESSAGE_COPY(records->items[i]->view));
             return;
         }
     assert(false);

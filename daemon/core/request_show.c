@@ -39,7 +39,7 @@ void on_watch(struct request *request)
     struct job *job = seen_target(request, request->message->watch->target, &facts);
 
     if (facts)
-        answer_view(request, view_copy(facts->view));
+        answer_view(request, MESSAGE_COPY(facts->view));
     if (!job)
         return;
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_JOB);
@@ -59,7 +59,7 @@ void on_logs(struct request *request)
     if (job)
         hand_on(request, EFFECT_LOGS, job->state.id)->view = view_job(request->core, job);
     else if (facts)
-        hand_on(request, EFFECT_LOGS, facts->state->id)->view = view_copy(facts->view);
+        hand_on(request, EFFECT_LOGS, facts->state->id)->view = MESSAGE_COPY(facts->view);
 }
 
 void on_events(struct request *request)

@@ -30,7 +30,7 @@ static bool answer_key(struct request *request, const char *text, uint64_t hash,
     } else if (job) {
         answer_job(request, job);
     } else if (facts && facts->view && facts->view->id == key->state.job) {
-        answer_view(request, view_copy(facts->view));
+        answer_view(request, MESSAGE_COPY(facts->view));
     } else {
         Wafer__Job *view = NEW(Wafer__Job); /* it has ended; its id is what the client asks for */
         wafer__job__init(view);

@@ -19,6 +19,7 @@
 #include "core/timers.h"
 #include "model/job.h"
 #include "model/limits.h"
+#include "model/message.h"
 
 #define JOB_PRIORITIES 400 /* 0..399, lower runs first */
 

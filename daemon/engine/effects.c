@@ -49,15 +49,3 @@ Wafer__Fence *fence_new(uint64_t term, uint64_t epoch)
     fence->epoch = epoch;
     return fence;
 }
-
-ProtobufCMessage *message_copy(const ProtobufCMessage *message)
-{
-    size_t length = protobuf_c_message_get_packed_size(message);
-    uint8_t *bytes = memory_new(length ? length : 1);
-
-    protobuf_c_message_pack(message, bytes);
-    ProtobufCMessage *copy = protobuf_c_message_unpack(message->descriptor, NULL, length, bytes);
-    free(bytes);
-    assert(copy); /* what was a message is one again */
-    return copy;
-}

@@ -3,6 +3,7 @@
 #define WAFERD_ENGINE_EFFECTS_H
 
 #include "engine/agent.h"
+#include "model/message.h"
 
 /* One more effect at the end. The pointer is valid until the next one is added. */
 struct agent_effect *effects_add(struct agent_effects *effects, enum agent_effect_type type);
@@ -11,11 +12,6 @@ struct agent_effect *effects_add(struct agent_effects *effects, enum agent_effec
 Wafer__ToController *effects_send(struct agent_effects *effects);
 
 Wafer__Fence *fence_new(uint64_t term, uint64_t epoch);
-
-/* A deep copy; free with protobuf_c_message_free_unpacked(). */
-ProtobufCMessage *message_copy(const ProtobufCMessage *message);
-
-#define MESSAGE_COPY(message) ((void *)message_copy((const ProtobufCMessage *)(message)))
 
 /* A new message of a generated type. */
 #define MESSAGE_NEW(type, name)                                                                    \
