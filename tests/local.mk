@@ -13,6 +13,7 @@ include tests/daemon/local.mk
 include tests/dst/local.mk
 include tests/cli/local.mk
 endif
+include tests/man/local.mk
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
 dist_check_SCRIPTS += tests/arrows.sh
