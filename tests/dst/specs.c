@@ -172,7 +172,7 @@ static void make_stop(struct world *world, Wafer__JobSpec *spec)
         Wafer__StopWhen *when = MESSAGE_NEW(Wafer__StopWhen, stop_when);
         when->metric = text_copy(spec->quality ? "eval_loss" : "loss");
         if (world_one_in(world, 2)) {
-            when->below = decimal(4 + (double)world_below(world, 60) / 10);
+            when->below = decimal(7.5 + (double)world_below(world, 30) / 10);
         } else {
             when->stalled_for = MESSAGE_NEW(Wafer__StepCount, step_count);
             when->stalled_for->steps =
