@@ -331,7 +331,9 @@ static enum store_state write_long_log(struct store *store, uint64_t *durable, s
         while (*durable < sequence && state != STORE_FAILED) {
             ck_assert(wait_for_news(store, 10000));
             take(store, durable);
-            state = store_state(store, why);
+            /* Room may be found before anybody looks again: what was seen once counts. */
+            enum store_state seen = store_state(store, why);
+            state = seen == STORE_GOOD ? state : seen;
         }
     }
     store_close(store);
@@ -374,7 +376,7 @@ static const struct {
 
 START_TEST(a_copy_that_fails_is_not_passed_over)
 {
-    struct fault_plan plan = { copies[_i].kind, .at = copies[_i].at, .count = 1 };
+    struct fault_plan plan = { copies[_i].kind, .at = copies[_i].at, .count = 5 };
     owned(shadow_done) struct shadow shadow = { .count = 0 }, again = { .count = 0 };
     struct store *store = open_loaded(dir, &shadow);
     struct diag why = { "" };
