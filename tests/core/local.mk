@@ -1,1 +1,13 @@
-# tests/core
+# tests/core — links core, model and base
+tests_core_tests = tests/core/test_scenarios
+check_PROGRAMS += $(tests_core_tests)
+TESTS += $(tests_core_tests)
+EXTRA_DIST += $(srcdir)/tests/core/scenarios
+
+tests_core_test_scenarios_SOURCES = \
+  tests/core/render.c tests/core/render.h \
+  tests/core/scenario.c tests/core/scenario.h \
+  tests/core/test_scenarios.c
+tests_core_test_scenarios_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_test_scenarios_CFLAGS = $(TEST_CFLAGS)
+tests_core_test_scenarios_LDADD = $(CORE_LIBS) $(CHECK_LIBS)

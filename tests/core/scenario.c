@@ -1,0 +1,597 @@
+#include "scenario.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/duration.h"
+#include "base/memory.h"
+#include "model/bind.h"
+#include "model/job.h"
+#include "render.h"
+
+#define WORDS                      32
+#define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+
+struct scenario {
+    struct core *core, *shadow;
+    struct records journal; /* all since the beginning: what a restart replays */
+    struct records records; /* of the step */
+    struct effects effects;
+    struct buffer text;
+    char *answer;
+    int64_t ahead_us; /* cluster time less monotonic time */
+    /* of the line */
+    char *words[WORDS];
+    bool used[WORDS];
+    size_t count;
+    struct input input;
+};
+
+static struct core *make_core(void)
+{
+    static const struct core_pool pools[] = { { "wafer", "cs2", 10000000, "EUR" },
+                                              { "gpu", "gpu", 0, "EUR" } };
+    const struct core_config config = { .pools = pools,
+                                        .pool_count = 2,
+                                        .lease_us = 30000000,
+                                        .lease_margin_us = 5000000,
+                                        .operator_uid = 10,
+                                        .version = "test",
+                                        .protocol = 1 };
+    return core_new(&config);
+}
+
+/* ---- words of a line ---- */
+
+static const char *word(struct scenario *scenario, const char *key, const char *otherwise)
+{
+    size_t length = strlen(key);
+
+    for (size_t i = 0; i < scenario->count; i++)
+        if (strncmp(scenario->words[i], key, length) == 0 && scenario->words[i][length] == '=') {
+            scenario->used[i] = true;
+            return scenario->words[i] + length + 1;
+        }
+    return otherwise;
+}
+
+static uint64_t value(struct scenario *scenario, const char *key, uint64_t otherwise)
+{
+    const char *text = word(scenario, key, NULL);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static int64_t parse_time(const char *text)
+{
+    int64_t us = 0;
+    struct diag diag = { 0 };
+
+    if (strcmp(text, "0s") == 0)
+        return 0;
+    int r = duration_parse(text, &us, &diag);
+    ck_assert_msg(r == 0, "'%s' is no time", text);
+    return us;
+}
+
+static Wafer__Cause parse_cause(const char *name)
+{
+    const ProtobufCEnumValue *found =
+        protobuf_c_enum_descriptor_get_value_by_name(&wafer__cause__descriptor, name);
+    ck_assert_msg(found != NULL, "there is no cause '%s'", name);
+    return (Wafer__Cause)found->value;
+}
+
+/* ---- steps ---- */
+
+static void take(struct scenario *scenario)
+{
+    uint8_t hash[32], replayed[32];
+    struct diag diag = { 0 };
+
+    for (size_t i = 0; i < scenario->records.count; i++) {
+        Wafer__Record *record = scenario->records.items[i];
+        int r = core_apply(scenario->shadow, record, &diag);
+        ck_assert_msg(r == 0, "a record cannot be replayed: %s", diag.text);
+        render_record(&scenario->text, record);
+        ARRAY_RESERVE(scenario->journal.items, scenario->journal.count, scenario->journal.capacity);
+        scenario->journal.items[scenario->journal.count++] = record;
+    }
+    scenario->records.count = 0;
+    for (size_t i = 0; i < scenario->effects.count; i++)
+        render_effect(&scenario->text, &scenario->effects.items[i]);
+    effects_clear(&scenario->effects);
+    core_check(scenario->core);
+    core_check(scenario->shadow);
+    core_hash(scenario->core, hash);
+    core_hash(scenario->shadow, replayed);
+    ck_assert_mem_eq(hash, replayed, sizeof(hash));
+}
+
+static void step(struct scenario *scenario)
+{
+    for (size_t i = 0; i < scenario->count; i++)
+        ck_assert_msg(scenario->used[i], "'%s' is not understood", scenario->words[i]);
+    core_step(scenario->core, &scenario->input, &scenario->records, &scenario->effects);
+    take(scenario);
+}
+
+/* ---- requests ---- */
+
+/* What history knows of a job: the newest of each in the journal. */
+struct history {
+    struct facts facts;
+    Wafer__CheckpointState *checkpoints[64];
+};
+
+static void recall(const struct scenario *scenario, uint64_t id, struct history *ret)
+{
+    *ret = (struct history){ .facts = { .view = NULL } };
+    ret->facts.checkpoints = ret->checkpoints;
+    for (size_t i = 0; i < scenario->journal.count; i++) {
+        Wafer__Record *record = scenario->journal.items[i];
+        if (!record->has_job || record->job != id)
+            continue;
+        if (record->has_spec)
+            ret->facts.spec = record->spec;
+        if (record->kind == WAFER__RECORD_KIND__JOB_ENDED)
+            ret->facts.state = record->job_state;
+        if (record->view)
+            ret->facts.view = record->view;
+        if (!record->checkpoint)
+            continue;
+        size_t place = 0;
+        while (place < ret->facts.checkpoint_count &&
+               ret->checkpoints[place]->number != record->checkpoint->number)
+            place++;
+        if (place == ret->facts.checkpoint_count)
+            ret->facts.checkpoint_count++;
+        ret->checkpoints[place] = record->checkpoint;
+    }
+}
+
+static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t facts_job)
+{
+    struct history history;
+    uid_t owner;
+
+    recall(scenario, facts_job, &history);
+    request->id = 1;
+    scenario->input.type = INPUT_REQUEST;
+    scenario->input.request.message = request;
+    scenario->input.request.uid = (uid_t)value(scenario, "uid", 1000);
+    if (facts_job && !core_owner(scenario->core, facts_job, &owner) && history.facts.state)
+        scenario->input.request.facts = &history.facts;
+    step(scenario);
+}
+
+static void on_submit(struct scenario *scenario)
+{
+    static const char base[] = "{apiVersion: wafer/v1, kind: Job, name: a, workload: {model: "
+                               "{layers: 2, hidden: 64, heads: 2}, batch: 8, steps: 100}, "
+                               "checkpoint: {every: {steps: 10}}}";
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__SubmitRequest submit = WAFER__SUBMIT_REQUEST__INIT;
+    struct bind_errors errors = { .items = NULL };
+    const char *sets[WORDS + 1] = { NULL };
+    size_t set_count = 0;
+    uint64_t facts_job = value(scenario, "facts", 0);
+
+    submit.key = (char *)word(scenario, "key", NULL);
+    SET(&submit, hold, value(scenario, "hold", 0) != 0);
+    word(scenario, "uid", NULL);
+    for (size_t i = 0; i < scenario->count; i++)
+        if (!scenario->used[i]) {
+            for (char *plus = scenario->words[i]; (plus = strchr(plus, '+'));)
+                *plus = ' '; /* words end at a space: 1.00+EUR */
+            sets[set_count++] = scenario->words[i];
+            scenario->used[i] = true;
+        }
+    int r = job_spec_read(base, sizeof(base) - 1, sets, &submit.spec, &errors);
+    ck_assert_msg(r == 0, "%s: %s", errors.count ? errors.items[0].field : "",
+                  errors.count ? errors.items[0].text : "");
+    request.body_case = WAFER__REQUEST__BODY_SUBMIT;
+    request.submit = &submit;
+    ask(scenario, &request, facts_job);
+    wafer__job_spec__free_unpacked(submit.spec, NULL);
+}
+
+/* The target of a request about a job; its members are borrowed from the line. */
+static Wafer__Target target_of(struct scenario *scenario)
+{
+    Wafer__Target target = WAFER__TARGET__INIT;
+
+    SET(&target, job, value(scenario, "job", 0));
+    if (word(scenario, "index", NULL))
+        SET(&target, index, (uint32_t)value(scenario, "index", 0));
+    return target;
+}
+
+static void on_job_request(struct scenario *scenario, const char *verb)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__Target target = target_of(scenario);
+    Wafer__CancelRequest cancel = WAFER__CANCEL_REQUEST__INIT;
+    Wafer__HoldRequest hold = WAFER__HOLD_REQUEST__INIT;
+    Wafer__ReleaseRequest release = WAFER__RELEASE_REQUEST__INIT;
+    Wafer__RequeueRequest requeue = WAFER__REQUEUE_REQUEST__INIT;
+    Wafer__ResumeRequest resume = WAFER__RESUME_REQUEST__INIT;
+    Wafer__ShowRequest show = WAFER__SHOW_REQUEST__INIT;
+    Wafer__CheckpointPruneRequest prune = WAFER__CHECKPOINT_PRUNE_REQUEST__INIT;
+
+    cancel.target = hold.target = release.target = requeue.target = resume.target = show.target =
+        prune.target = &target;
+    if (strcmp(verb, "cancel") == 0) {
+        SET(&cancel, now, value(scenario, "now", 0) != 0);
+        request.body_case = WAFER__REQUEST__BODY_CANCEL;
+        request.cancel = &cancel;
+    } else if (strcmp(verb, "hold") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_HOLD;
+        request.hold = &hold;
+    } else if (strcmp(verb, "release") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_RELEASE;
+        request.release = &release;
+    } else if (strcmp(verb, "requeue") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_REQUEUE;
+        request.requeue = &requeue;
+    } else if (strcmp(verb, "show") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_SHOW;
+        request.show = &show;
+    } else if (strcmp(verb, "prune") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
+        request.checkpoint_prune = &prune;
+    } else {
+        resume.from = (char *)word(scenario, "from", NULL);
+        resume.pool = (char *)word(scenario, "pool", NULL);
+        resume.key = (char *)word(scenario, "key", NULL);
+        if (word(scenario, "systems", NULL))
+            SET(&resume, systems, (uint32_t)value(scenario, "systems", 1));
+        request.body_case = WAFER__REQUEST__BODY_RESUME;
+        request.resume = &resume;
+    }
+    ask(scenario, &request, target.job);
+}
+
+static void on_checkpoint_request(struct scenario *scenario, const char *verb)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__CheckpointTarget target = WAFER__CHECKPOINT_TARGET__INIT;
+    Wafer__CheckpointPinRequest pin = WAFER__CHECKPOINT_PIN_REQUEST__INIT;
+    Wafer__CheckpointVerifyRequest verify = WAFER__CHECKPOINT_VERIFY_REQUEST__INIT;
+
+    target.job = value(scenario, "job", 0);
+    SET(&target, step, value(scenario, "step", 0));
+    pin.target = verify.target = &target;
+    pin.pinned = strcmp(verb, "pin") == 0;
+    if (strcmp(verb, "verify") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
+        request.checkpoint_verify = &verify;
+    } else {
+        request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PIN;
+        request.checkpoint_pin = &pin;
+    }
+    ask(scenario, &request, target.job);
+}
+
+static void on_operator_request(struct scenario *scenario, const char *verb)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__SystemDrainRequest drain = WAFER__SYSTEM_DRAIN_REQUEST__INIT;
+    Wafer__QueueRequest queue = WAFER__QUEUE_REQUEST__INIT;
+
+    if (word(scenario, "system", NULL)) {
+        drain.name = (char *)word(scenario, "system", NULL);
+        drain.drained = strcmp(verb, "drain") == 0;
+        request.body_case = WAFER__REQUEST__BODY_SYSTEM_DRAIN;
+        request.system_drain = &drain;
+    } else {
+        queue.name = (char *)word(scenario, "queue", NULL);
+        queue.stopped = strcmp(verb, "stop") == 0;
+        request.body_case = WAFER__REQUEST__BODY_QUEUE;
+        request.queue = &queue;
+    }
+    ask(scenario, &request, 0);
+}
+
+/* ---- agents ---- */
+
+static void say(struct scenario *scenario, Wafer__ToController *message)
+{
+    scenario->input.type = INPUT_AGENT;
+    scenario->input.agent.link = value(scenario, "link", 1);
+    scenario->input.agent.message = message;
+    step(scenario);
+}
+
+static Wafer__Fence fence_of(struct scenario *scenario)
+{
+    Wafer__Fence fence = WAFER__FENCE__INIT;
+
+    fence.term = 1;
+    fence.epoch = value(scenario, "epoch", 1);
+    return fence;
+}
+
+/* `systems=a,b running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
+static void on_report(struct scenario *scenario, const char *verb)
+{
+    Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
+    Wafer__Report report = WAFER__REPORT__INIT;
+    Wafer__HostedSystem systems[8], *hosted[8];
+    Wafer__RunningJob running = WAFER__RUNNING_JOB__INIT, *all_running[] = { &running };
+    Wafer__Fence fence = fence_of(scenario);
+    owned(free) char *names = text_copy(word(scenario, "systems", ""));
+    bool down = value(scenario, "down", 0) != 0;
+
+    report.host = (char *)word(scenario, "host", "h");
+    report.boot_id = (char *)word(scenario, "boot", "b1");
+    report.registration = strcmp(verb, "up") == 0;
+    report.time_us = scenario->input.time_us;
+    for (char *rest = names, *name; (name = strtok_r(rest, ",", &rest));) {
+        Wafer__HostedSystem *system = &systems[report.n_systems];
+        ck_assert_uint_lt(report.n_systems, 8);
+        wafer__hosted_system__init(system);
+        system->name = name;
+        system->pool = (char *)word(scenario, "pool", "wafer");
+        system->platform = (char *)"cs2";
+        system->state = down ? WAFER__SYSTEM__STATE__DOWN : WAFER__SYSTEM__STATE__UP;
+        hosted[report.n_systems++] = system;
+    }
+    report.systems = hosted;
+    if (word(scenario, "running", NULL)) {
+        running.job = value(scenario, "running", 0);
+        running.fence = &fence;
+        running.step = value(scenario, "step", 0);
+        running.phase = WAFER__JOB__PHASE__EXECUTE;
+        report.running = all_running;
+        report.n_running = 1;
+    }
+    message.report = &report;
+    say(scenario, &message);
+}
+
+static void on_started(struct scenario *scenario)
+{
+    Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
+    Wafer__Started started = WAFER__STARTED__INIT;
+    Wafer__Fence fence = fence_of(scenario);
+
+    started.job = value(scenario, "job", 1);
+    started.fence = &fence;
+    message.started = &started;
+    say(scenario, &message);
+}
+
+static void on_suspension(struct scenario *scenario, const char *verb)
+{
+    Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
+    Wafer__Suspension suspension = WAFER__SUSPENSION__INIT;
+    Wafer__Fence fence = fence_of(scenario);
+
+    suspension.job = value(scenario, "job", 1);
+    suspension.fence = &fence;
+    suspension.suspended = strcmp(verb, "suspended") == 0;
+    message.suspension = &suspension;
+    say(scenario, &message);
+}
+
+static void on_progress(struct scenario *scenario)
+{
+    Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
+    Wafer__Progress progress = WAFER__PROGRESS__INIT;
+    Wafer__Fence fence = fence_of(scenario);
+
+    progress.job = value(scenario, "job", 1);
+    progress.fence = &fence;
+    progress.phase = WAFER__JOB__PHASE__EXECUTE;
+    progress.step = value(scenario, "step", 0);
+    message.progress = &progress;
+    say(scenario, &message);
+}
+
+static void on_checkpoint(struct scenario *scenario, const char *verb)
+{
+    static uint8_t digest[32] = { 1 };
+    Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
+    Wafer__CheckpointReport report = WAFER__CHECKPOINT_REPORT__INIT;
+    Wafer__ResumeState resume = WAFER__RESUME_STATE__INIT;
+    Wafer__ShardState shard = WAFER__SHARD_STATE__INIT, *shards[] = { &shard };
+    Wafer__Fence fence = fence_of(scenario);
+
+    shard.bytes = 4096;
+    shard.digest = (ProtobufCBinaryData){ sizeof(digest), digest };
+    report.job = value(scenario, "job", 1);
+    report.fence = &fence;
+    report.step = value(scenario, "step", 0);
+    if (word(scenario, "metric", NULL))
+        SET(&report, metric_micro, (int64_t)value(scenario, "metric", 0));
+    if (strcmp(verb, "written") == 0) {
+        report.kind = WAFER__CHECKPOINT_REPORT__KIND__WRITTEN;
+        report.shards = shards;
+        report.n_shards = 1;
+        report.resume = &resume;
+    } else if (strcmp(verb, "failed") == 0) {
+        report.kind = WAFER__CHECKPOINT_REPORT__KIND__FAILED;
+        report.detail = (char *)"no space";
+    }
+    message.checkpoint = &report;
+    say(scenario, &message);
+}
+
+static void on_ended(struct scenario *scenario)
+{
+    Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
+    Wafer__AttemptEnd end = WAFER__ATTEMPT_END__INIT;
+    Wafer__Fence fence = fence_of(scenario);
+
+    end.job = value(scenario, "job", 1);
+    end.fence = &fence;
+    end.time_us = scenario->input.time_us;
+    end.cause = parse_cause(word(scenario, "cause", "FINISHED"));
+    end.step = value(scenario, "step", 0);
+    end.started = value(scenario, "started", 1) != 0;
+    end.system = (char *)word(scenario, "system", NULL);
+    message.ended = &end;
+    say(scenario, &message);
+}
+
+/* ---- the rest ---- */
+
+static void on_verdict(struct scenario *scenario, enum input_type type)
+{
+    static const uint8_t digest[32] = { 2 };
+
+    scenario->input.type = type;
+    scenario->input.verdict.checkpoint = value(scenario, "checkpoint", 1);
+    scenario->input.verdict.error = -(int)value(scenario, "error", 0);
+    if (scenario->input.verdict.error)
+        scenario->input.verdict.text = "the disk says so";
+    else if (type == INPUT_MANIFEST)
+        scenario->input.verdict.manifest_digest = digest;
+    step(scenario);
+}
+
+/* The controller ends and another reads its journal. */
+static void on_restart(struct scenario *scenario)
+{
+    struct diag diag = { 0 };
+
+    core_free(scenario->core);
+    scenario->core = make_core();
+    for (size_t i = 0; i < scenario->journal.count; i++)
+        ck_assert_int_eq(core_apply(scenario->core, scenario->journal.items[i], &diag), 0);
+    core_recover(scenario->core, scenario->input.time_us, scenario->input.mono_us,
+                 &scenario->records, &scenario->effects);
+    take(scenario);
+}
+
+static void on_plain(struct scenario *scenario, enum input_type type)
+{
+    scenario->input.type = type;
+    if (type == INPUT_LINK_CLOSED)
+        scenario->input.link = value(scenario, "link", 1);
+    if (type == INPUT_UNREADABLE) {
+        scenario->input.unreadable.job = value(scenario, "job", 0);
+        scenario->input.unreadable.sequence = value(scenario, "sequence", 0);
+    }
+    step(scenario);
+}
+
+static const struct {
+    const char *verb;
+    void (*with_verb)(struct scenario *scenario, const char *verb);
+    void (*with_type)(struct scenario *scenario, enum input_type type);
+    void (*alone)(struct scenario *scenario);
+    enum input_type type;
+} verbs[] = {
+    { "up", .with_verb = on_report },
+    { "beat", .with_verb = on_report },
+    { "closed", .with_type = on_plain, .type = INPUT_LINK_CLOSED },
+    { "submit", .alone = on_submit },
+    { "cancel", .with_verb = on_job_request },
+    { "hold", .with_verb = on_job_request },
+    { "release", .with_verb = on_job_request },
+    { "requeue", .with_verb = on_job_request },
+    { "resume", .with_verb = on_job_request },
+    { "show", .with_verb = on_job_request },
+    { "prune", .with_verb = on_job_request },
+    { "pin", .with_verb = on_checkpoint_request },
+    { "unpin", .with_verb = on_checkpoint_request },
+    { "verify", .with_verb = on_checkpoint_request },
+    { "drain", .with_verb = on_operator_request },
+    { "undrain", .with_verb = on_operator_request },
+    { "stop", .with_verb = on_operator_request },
+    { "start", .with_verb = on_operator_request },
+    { "started", .alone = on_started },
+    { "suspended", .with_verb = on_suspension },
+    { "continued", .with_verb = on_suspension },
+    { "progress", .alone = on_progress },
+    { "begun", .with_verb = on_checkpoint },
+    { "written", .with_verb = on_checkpoint },
+    { "failed", .with_verb = on_checkpoint },
+    { "ended", .alone = on_ended },
+    { "manifest", .with_type = on_verdict, .type = INPUT_MANIFEST },
+    { "verified", .with_type = on_verdict, .type = INPUT_VERIFIED },
+    { "deleted", .with_type = on_verdict, .type = INPUT_DELETED },
+    { "timer", .with_type = on_plain, .type = INPUT_TIMER },
+    { "full", .with_type = on_plain, .type = INPUT_JOURNAL_FULL },
+    { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
+    { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
+    { "restart", .alone = on_restart },
+};
+
+struct scenario *scenario_new(void)
+{
+    struct scenario *scenario = NEW(struct scenario);
+
+    scenario->core = make_core();
+    scenario->shadow = make_core();
+    core_recover(scenario->core, 0, 0, &scenario->records, &scenario->effects);
+    take(scenario);
+    return scenario;
+}
+
+struct scenario *scenario_free(struct scenario *scenario)
+{
+    core_free(scenario->core);
+    core_free(scenario->shadow);
+    records_clear(&scenario->journal);
+    records_clear(&scenario->records);
+    buffer_done(&scenario->text);
+    free(scenario->answer);
+    free(scenario);
+    return NULL;
+}
+
+const char *scenario_run(struct scenario *scenario, const char *line)
+{
+    owned(free) char *copy = text_copy(line);
+    char *rest = copy, *time = strtok_r(rest, " ", &rest), *verb = strtok_r(rest, " ", &rest);
+    const char *ahead;
+
+    ck_assert_msg(verb != NULL, "'%s' has no verb", line);
+    scenario->count = 0;
+    memset(scenario->used, 0, sizeof(scenario->used));
+    for (char *next; (next = strtok_r(rest, " ", &rest));) {
+        ck_assert_uint_lt(scenario->count, WORDS);
+        scenario->words[scenario->count++] = next;
+    }
+    scenario->input = (struct input){ .time_us = parse_time(time) };
+    if ((ahead = word(scenario, "ahead", NULL)))
+        scenario->ahead_us = parse_time(ahead);
+    scenario->input.mono_us = scenario->input.time_us - scenario->ahead_us;
+    buffer_clear(&scenario->text);
+    size_t i = 0;
+    while (i < sizeof(verbs) / sizeof(*verbs) && strcmp(verbs[i].verb, verb) != 0)
+        i++;
+    ck_assert_msg(i < sizeof(verbs) / sizeof(*verbs), "'%s' is no verb", verb);
+    if (verbs[i].with_verb)
+        verbs[i].with_verb(scenario, verb);
+    else if (verbs[i].with_type)
+        verbs[i].with_type(scenario, verbs[i].type);
+    else
+        verbs[i].alone(scenario);
+    free(scenario->answer);
+    scenario->answer = buffer_text(&scenario->text);
+    return scenario->answer;
+}
+
+static int load_item(void *userdata, const Wafer__SnapshotItem *item)
+{
+    struct diag diag = { 0 };
+    int r = core_load(userdata, item, &diag);
+    ck_assert_msg(r == 0, "a saved item cannot be loaded: %s", diag.text);
+    return 0;
+}
+
+void scenario_check_snapshot(struct scenario *scenario)
+{
+    struct core *loaded = make_core();
+    struct diag diag = { 0 };
+
+    ck_assert_int_eq(core_save(scenario->core, load_item, loaded), 0);
+    ck_assert_msg(core_load_end(loaded, &diag) == 0, "%s", diag.text);
+    core_check(loaded);
+    core_free(loaded);
+}
