@@ -10,7 +10,7 @@
 #include "vault/directory.h"
 #include "vault/inside.h"
 
-enum { NAME_SIZE = 80, BLOCK_BYTES = 256 << 10 };
+enum { NAME_SIZE = 80, BLOCK_BYTES = 256 << 10, DELETE_TRIES = 100 };
 
 #define MANIFEST_NAME "manifest"
 #define PLACE_FORMAT  "%012" PRIu64 ".%" PRIu64 ".%" PRIu64
@@ -462,12 +462,15 @@ int vault_delete(struct vault *vault, const struct vault_place *place, struct di
         r = directory_sync(opened.place);
     if (r < 0)
         return fail(diag, r, place, MANIFEST_NAME, "cannot be removed: %s", vault_reason(r));
-    r = files_remove(opened.place, place, diag);
-    if (r < 0)
-        return r;
-
+    /* A writer that was cut off may put one more file there meanwhile; none once it is gone. */
     place_format(name, place);
-    r = directory_remove(opened.job, name);
+    int tries = DELETE_TRIES;
+    do {
+        r = files_remove(opened.place, place, diag);
+        if (r < 0)
+            return r;
+        r = directory_remove(opened.job, name);
+    } while (r == -ENOTEMPTY && --tries > 0);
     if (r == 0)
         r = directory_sync(opened.job);
     if (r < 0)

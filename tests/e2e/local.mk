@@ -1,1 +1,8 @@
-# tests/e2e
+# tests/e2e — the whole product, from its command line
+dist_check_SCRIPTS += tests/e2e/main.sh tests/e2e/kills.sh tests/e2e/cancel.sh \
+  tests/e2e/checkpoints.sh tests/e2e/faults.sh
+EXTRA_DIST += tests/e2e/lib.sh tests/e2e/soak.sh
+
+soak: all
+	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/e2e/soak.sh
+.PHONY: soak

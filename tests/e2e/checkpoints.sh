@@ -1,0 +1,138 @@
+#!/bin/sh
+# What a checkpoint is good for: resumed from, here and elsewhere, kept, pinned, pruned, and never
+# trusted when it is damaged or unfinished.
+# shellcheck disable=SC1091,SC2154,SC2034,SC2015,SC2181 # lib.sh has what is missing here, and uses the rest
+. "${top_srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
+
+steps_of() { wafer -o json ckpt ls "$1" | jq -r "[.items[] | select(.state == \"${2:-VERIFIED}\") | .step] | join(\" \")"; }
+keeps() { [ "$(steps_of "$1")" = "$2" ]; }
+state_of() { wafer -o json ckpt show "$1" | jq -r .item.state; }
+
+# flip JOB STEP: one bit of one byte in the middle of a shard.
+flip() {
+    for shard in "$dir/vault/ckpt/$1/$(printf '%012d' "$2")".*/shard-001; do
+        byte=$(od -An -tu1 -j 1000 -N 1 "$shard" | tr -d ' ')
+        # shellcheck disable=SC2059 # the format is the byte
+        printf "\\$(printf '%03o' $((byte ^ 1)))" | dd of="$shard" bs=1 seek=1000 conv=notrunc 2>/dev/null
+    done
+}
+
+steps_are_made() { wafer -o json ckpt ls "$1" | grep -q VERIFIED; }
+
+begin checkpoints
+job "$folder/plain.yaml" 3000 1 300 '{last: 5}'
+run 0 submit --wait "$folder/plain.yaml"
+ok 'a job succeeds'
+undisturbed=$(digest 1)
+within 5 keeps 1 '1800 2100 2400 2700 3000'
+ok 'and its last five checkpoints are kept'
+
+run 0 ckpt verify 1@2700 && same "$(state_of 1@2700)" VERIFIED
+ok 'verify finds a good one good'
+run 0 ckpt pin 1@1800 && run 0 ckpt prune --dry-run 1 && keeps 1 '1800 2100 2400 2700 3000'
+ok 'prune --dry-run deletes nothing'
+grep -q '1800 .*kept: pinned' "$folder/out"
+ok 'and says that the pinned one is kept'
+
+# Resumed: the same end from anywhere, in any pool, also twice at once.
+first=$(submit --name keep "$folder/plain.yaml" --set resume.init_from=1@2400)
+run 0 resume -q 1 --from 2100 && a=$(cat "$folder/out") && run 0 resume -q 1 --from 2100 && b=$(cat "$folder/out") &&
+    run 0 resume -q 1 --from 2400 --pool gpu && c=$(cat "$folder/out")
+ok 'an ended job is resumed as new jobs, two of them from one checkpoint'
+same "$(field "$a" .resumed_from)" 1 && is 1 .state SUCCEEDED
+ok 'they say from which, and the old one stays as it is'
+run 0 wait --timeout 20s "$a" "$b" "$c" "$first"
+ok 'all succeed'
+same "$(digest "$a")" "$undisturbed" && same "$(digest "$b")" "$undisturbed"
+ok 'two resumed from one checkpoint at once have the undisturbed digest'
+same "$(digest "$c")" "$undisturbed" && is "$c" .pool gpu
+ok 'and so has one that moved to the GPU pool'
+[ "$(steps_of "$a" | cut -d' ' -f1)" -gt 2100 ]
+ok 'resumed, not begun again: its checkpoints come after the one that it started from'
+[ "$(digest "$first")" != "$undisturbed" ] && is "$first" .result.final_step 3000 &&
+    same "$(wafer events "$first" | grep -c 'step 300 committed')" 1
+ok 'init_from starts at step 0, and ends with another digest'
+
+run 0 ckpt prune 1 && within 5 keeps 1 '1800 3000'
+ok 'prune leaves the newest and what is pinned'
+run 0 ckpt unpin 1@1800 && run 0 ckpt prune 1 && within 5 keeps 1 3000
+ok 'and not what is pinned no more'
+run 65 resume 1 --from 1800 && err_has 1800
+ok 'what was pruned cannot be resumed from'
+
+# Damage.
+half=$(submit --name half "$folder/plain.yaml" --set workload.steps=60000)
+within 10 has_reached "$half" 1900 && run 0 cancel --now "$half" && run 3 wait "$half"
+ok 'a job is cancelled half-way'
+# shellcheck disable=SC2046 # one word a step
+set -- $(steps_of "$half" | awk '{ print $NF, $(NF - 1), $(NF - 2) }')
+newest=$1 before=$2 oldest=$3
+flip "$half" "$newest"
+run 1 ckpt verify "$half@$newest" && same "$(state_of "$half@$newest")" CORRUPT
+ok 'one flipped bit makes verify end with 1, and the checkpoint CORRUPT'
+run 65 resume "$half" --from "$newest"
+ok 'it cannot be resumed from'
+flip "$half" "$before" # and nobody has noticed yet
+rest=$(wafer resume -q "$half") && within 10 has_event "$rest" JOB_STARTED
+ok 'resume goes on'
+is_corrupt() { [ "$(state_of "$1")" = CORRUPT ]; }
+within 10 is_corrupt "$half@$before" && same "$(state_of "$half@$oldest")" VERIFIED
+ok 'a damaged one that nobody had noticed is found when it is read'
+within 10 steps_are_made "$rest" && run 0 cancel --now "$rest" && run 3 wait "$rest" &&
+    within 5 has_event "$rest" "step $((oldest + 300)) "
+ok 'and the run goes on from the one before it'
+
+# Retention: numbers, not names, in order; the newest and the best stay.
+# https://github.com/huggingface/transformers/issues/27138
+job "$folder/numbers.yaml" 11000 1 500 '{last: 3, every_steps: 4000}'
+numbers=$(submit "$folder/numbers.yaml")
+run 0 wait --timeout 20s "$numbers" && within 5 keeps "$numbers" '4000 8000 10000 10500 11000'
+ok 'the last three in number and each 4,000th are kept'
+best=$(submit --set 'quality={metric: eval_loss, every: {steps: 300}}' \
+    --set 'checkpoint.keep={last: 2, best: {n: 1, metric: eval_loss, mode: max}}' "$folder/plain.yaml")
+run 0 wait --timeout 20s "$best" && within 5 keeps "$best" '300 2700 3000'
+ok 'the best is kept beside the last two, however old'
+stop_all
+
+# https://github.com/huggingface/transformers/issues/35782: big enough to be caught while it is saved.
+cat >"$folder/big.yaml" <<'END'
+apiVersion: wafer/v1
+kind: Job
+name: big
+queue: gpu
+systems: {count: 1}
+limit: 2-0
+workload:
+  model: {family: gpt, layers: 40, hidden: 5120, heads: 40, vocab: 50257, seq: 2048}
+  precision: bf16
+  batch: 120
+  steps: 40
+checkpoint: {every: {steps: 10}}
+retry: {max: 10, backoff: {first: 1s, max: 5s}}
+END
+speed=300
+begin incomplete
+big=$(submit "$folder/big.yaml")
+is_writing() { wafer -o json ckpt ls "$big" | jq -e '.items[] | select(.step == 20 and .state == "WRITING")' | grep -q step; }
+tries=2000
+until is_writing; do
+    tries=$((tries - 1))
+    [ "$tries" -gt 0 ] || break
+done
+kill_systems
+[ "$tries" -gt 0 ]
+ok 'the systems die while step 20 is being saved'
+within 10 has_event "$big" INCOMPLETE
+ok 'that checkpoint is INCOMPLETE'
+run 65 resume "$big" --from 20
+ok 'and cannot be resumed from'
+run 0 wait --timeout 30s "$big" && [ "$(field "$big" .attempt)" -eq 2 ]
+ok 'the job succeeds in its second attempt'
+same "$(wafer events "$big" | grep -c 'step 10 committed')" 1
+ok 'which began after step 10, whose checkpoint was complete'
+[ "$(steps_of "$big" | grep -cw 20)" -eq 1 ]
+ok 'step 20 is saved again, and VERIFIED'
+again=$(submit "$folder/big.yaml")
+run 0 wait --timeout 30s "$again" && same "$(digest "$big")" "$(digest "$again")"
+ok 'with the digest of an undisturbed run'
+finish
