@@ -132,6 +132,14 @@ static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
                            request->core->pools[0].name));
         return false;
     }
+    const struct pool *pool =
+        terms.queue ? core_pool(request->core, terms.queue) : &request->core->pools[0];
+    if (terms.max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "stop.max_cost",
+               text_format("pool %s is paid for in %s, not in %s", pool->name, pool->currency,
+                           spec->stop->max_cost->currency));
+        return false;
+    }
     return true;
 }
 

@@ -279,11 +279,6 @@ static void check_checkpoint(const struct checking *checking, const Wafer__JobSp
                "eval_loss is measured only with quality.every");
 }
 
-static bool is_step(const char *text)
-{
-    return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) < 19;
-}
-
 static void check_resume(const struct checking *checking, const Wafer__ResumeSpec *resume)
 {
     uint64_t job, step, epoch;
@@ -291,9 +286,9 @@ static void check_resume(const struct checking *checking, const Wafer__ResumeSpe
     if (!resume)
         return;
     bool is_auto = !resume->from || strcmp(resume->from, "auto") == 0;
-    if (!is_auto && !is_step(resume->from) &&
-        checkpoint_target_parse(resume->from, &job, &step, &epoch) < 0)
-        refuse(checking, "resume.from", "\"%.80s\" is not auto, a step, or JOB@STEP", resume->from);
+    /* A step alone names nothing: the job is new and has none of its own. */
+    if (!is_auto && checkpoint_target_parse(resume->from, &job, &step, &epoch) < 0)
+        refuse(checking, "resume.from", "\"%.80s\" is not auto or JOB@STEP", resume->from);
     if (resume->init_from && checkpoint_target_parse(resume->init_from, &job, &step, &epoch) < 0)
         refuse(checking, "resume.init_from", "\"%.80s\" is not JOB@STEP", resume->init_from);
     if (resume->init_from && !is_auto)
