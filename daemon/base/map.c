@@ -23,7 +23,8 @@ void map_done(struct map *map)
 
 static struct map_slot *find(const struct map *map, uint64_t key)
 {
-    if (!map->capacity)
+    /* A key from outside may be one that marks a slot: nobody put it here. */
+    if (!map->capacity || key >= SLOT_GRAVE)
         return NULL;
     for (size_t i = slot_of(map, key);; i = (i + 1) & (map->capacity - 1)) {
         if (map->slots[i].key == key)

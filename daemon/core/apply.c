@@ -133,7 +133,10 @@ static void job_retire(struct core *core, struct job *job)
     if (!job_state_is_terminal(job->state.state) || job->unsettled)
         return;
     struct key *key = job->state.has_key_hash ? core_key(core, job->state.key_hash) : NULL;
-    if (key) {
+    /* The key of an array is that of all its elements: it ends with the last. */
+    bool is_last = !job->array || (job->array->elements.next == &job->array_link &&
+                                   job->array->elements.previous == &job->array_link);
+    if (key && is_last) {
         SET(&key->state, expires_us, job->state.ended_us + KEY_KEPT_US);
         hash_replace(core, &key->hash, &key->state.base);
         timer_set(&core->timers, &key->timer, key->state.expires_us);

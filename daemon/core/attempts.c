@@ -180,7 +180,10 @@ void attempt_stop(struct core *core, struct job *job, Wafer__Cause cause, bool n
     }
     if (now)
         SET(&next, stop_now, true);
-    int64_t deadline_us = core->now_us + (now ? 0 : grace_us);
+    /* A grace may come from a client: what no clock reaches is as good as for ever. */
+    int64_t deadline_us = core->now_us;
+    if (!now && grace_us > 0)
+        deadline_us = grace_us < INT64_MAX - deadline_us ? deadline_us + grace_us : INT64_MAX;
     if (!next.has_stop_deadline_us || deadline_us < next.stop_deadline_us)
         SET(&next, stop_deadline_us, deadline_us);
     record_job(core, WAFER__RECORD_KIND__JOB_STOPPING, &next, text, uid);
@@ -298,7 +301,10 @@ static int final_state(const struct job *job, Wafer__Cause cause)
     case WAFER__CAUSE__NOTHING_TO_DO:
     case WAFER__CAUSE__CHECKPOINT_UNWRITABLE: return WAFER__JOB__STATE__FAILED;
     case WAFER__CAUSE__REQUEUED: return -1;
-    default: return job->spec->terms.retry_never & 1u << cause ? WAFER__JOB__STATE__FAILED : -1;
+    default: /* an agent's word: a newer one may know causes that we do not */
+        return (unsigned)cause < 32 && job->spec->terms.retry_never & 1u << cause
+                   ? WAFER__JOB__STATE__FAILED
+                   : -1;
     }
 }
 
@@ -318,7 +324,7 @@ static int64_t backoff_us(const struct job_terms *terms, uint32_t failures)
     int64_t wait_us = terms->backoff_first_us;
 
     for (uint32_t i = 1; i < failures && wait_us < terms->backoff_max_us; i++)
-        wait_us *= 2;
+        wait_us = wait_us < INT64_MAX / 2 ? wait_us * 2 : INT64_MAX;
     return wait_us < terms->backoff_max_us ? wait_us : terms->backoff_max_us;
 }
 
@@ -343,10 +349,13 @@ static void wait_again(struct core *core, struct job *job, Wafer__JobState *next
     if (tries > terms->retry_max) {
         next->state = WAFER__JOB__STATE__HELD;
         SET(next, held_by_admin, true);
-        if (started)
+        /* Either cause says that nobody but the limit holds it: its owner may let it go. */
+        if (started || cause != WAFER__CAUSE__LAUNCH_REFUSED)
             SET(next, cause, WAFER__CAUSE__RETRY_LIMIT);
     } else if (tries) {
-        SET(next, not_before_us, core->now_us + backoff_us(terms, tries));
+        int64_t wait_us = backoff_us(terms, tries);
+        SET(next, not_before_us,
+            wait_us < INT64_MAX - core->now_us ? core->now_us + wait_us : INT64_MAX);
     }
     record_job(core, WAFER__RECORD_KIND__ATTEMPT_ENDED, next, text, NULL);
 }
@@ -400,7 +409,9 @@ static int64_t limit_due_us(const struct job *job)
 
     if (!terms->limit_us || !job->state.has_started_us)
         return INT64_MAX;
-    return job->state.started_us + terms->limit_us - job->state.run_us;
+    int64_t left_us = terms->limit_us - job->state.run_us;
+    return left_us < INT64_MAX - job->state.started_us ? job->state.started_us + left_us
+                                                       : INT64_MAX;
 }
 
 static int64_t cost_due_us(const struct core *core, const struct job *job)
@@ -413,8 +424,9 @@ static int64_t cost_due_us(const struct core *core, const struct job *job)
     int64_t left_micro = terms->max_cost_micro - job->state.cost_micro;
     if (left_micro < 0)
         left_micro = 0;
-    return job->state.granted_us + (int64_t)((__int128)left_micro * HOUR_US / pool->price_micro /
-                                             (int64_t)job->state.n_systems);
+    __int128 due_us = job->state.granted_us + (__int128)left_micro * HOUR_US / pool->price_micro /
+                                                  (int64_t)job->state.n_systems;
+    return due_us < INT64_MAX ? (int64_t)due_us : INT64_MAX;
 }
 
 void job_timer_set(struct core *core, struct job *job)

@@ -91,6 +91,11 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         next.detail = text;
         next.n_systems = 0;
         next.epoch++;
+        /* Its attempt is over: the next one must not inherit when it began, or an order to stop. */
+        UNSET(&next, started_us);
+        UNSET(&next, granted_us);
+        UNSET(&next, stop_deadline_us);
+        UNSET(&next, stop_now);
         record.job_state = &next;
     }
     core_record(core, &record);

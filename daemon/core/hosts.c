@@ -156,6 +156,9 @@ static struct host *host_register(struct core *core, uint64_t link, const Wafer_
         map_remove(&core->links, host->link);
         effect_add(core, EFFECT_DROP_LINK)->link = host->link;
     }
+    struct host *other = host_of(core, link);
+    if (other && other != host)
+        other->link = 0; /* whoever spoke on this link speaks for another host now */
     host->link = link;
     host->lost = false;
     map_put(&core->links, link, host);

@@ -138,6 +138,13 @@ const struct facts *facts_of(const struct request *request)
                                                                                        : NULL;
 }
 
+/* A whole array is named by its id alone. */
+struct array *array_target(const struct request *request, const Wafer__Target *target)
+{
+    return target->has_job && !target->has_index ? map_get(&request->core->arrays, target->job)
+                                                 : NULL;
+}
+
 /* The live job that the request names; NULL after the request was answered. */
 struct job *live_target(struct request *request, const Wafer__Target *target)
 {
@@ -145,6 +152,14 @@ struct job *live_target(struct request *request, const Wafer__Target *target)
     const struct facts *facts = job ? NULL : facts_of(request);
 
     if (job && may_act(request, job->state.uid)) {
+        /* The first of an array may have ended while others live: they are meant too. */
+        struct array *array = array_target(request, target);
+        if (array && job_state_is_terminal(job->state.state))
+            list_foreach (&array->elements, link) {
+                struct job *element = CONTAINER_OF(link, struct job, array_link);
+                if (!job_state_is_terminal(element->state.state))
+                    return element;
+            }
         if (!job_state_is_terminal(job->state.state))
             return job;
         refuse(request, job->state.id, "E_ENDED", EXIT_STATE, NULL,
@@ -158,13 +173,6 @@ struct job *live_target(struct request *request, const Wafer__Target *target)
         refuse_unknown(request);
     }
     return NULL;
-}
-
-/* A whole array is named by its id alone. */
-struct array *array_target(const struct request *request, const Wafer__Target *target)
-{
-    return target->has_job && !target->has_index ? map_get(&request->core->arrays, target->job)
-                                                 : NULL;
 }
 
 /* A job that the caller may see, live or ended and still here; NULL with *ret_facts: in history;
@@ -208,6 +216,20 @@ static bool needs_room(Wafer__Request__BodyCase body)
     }
 }
 
+/* Texts that go into records, and into each element of an array: as long as any string may be. */
+static const char *text_of(const Wafer__Request *message)
+{
+    switch (message->body_case) {
+    case WAFER__REQUEST__BODY_SUBMIT: return message->submit->key;
+    case WAFER__REQUEST__BODY_RESUME: return message->resume->key;
+    case WAFER__REQUEST__BODY_CANCEL: return message->cancel->reason;
+    case WAFER__REQUEST__BODY_HOLD: return message->hold->reason;
+    case WAFER__REQUEST__BODY_REQUEUE: return message->requeue->reason;
+    case WAFER__REQUEST__BODY_SYSTEM_DRAIN: return message->system_drain->reason;
+    default: return NULL;
+    }
+}
+
 /* ---- the one place where requests branch ---- */
 
 void request_handle(struct core *core, const struct input *input)
@@ -221,6 +243,13 @@ void request_handle(struct core *core, const struct input *input)
         refuse(&request, 0, "E_FULL", EX_TEMPFAIL, NULL,
                text_copy("the controller's disk is full: only cancel and release are served; "
                          "try again later"));
+        return;
+    }
+    const char *text = text_of(request.message);
+    if (text && strlen(text) > LIMIT_STRING_BYTES) {
+        refuse(&request, 0, "E_FIELD", EX_DATAERR, NULL,
+               text_format("a reason or key of %zu bytes: at most %d", strlen(text),
+                           LIMIT_STRING_BYTES));
         return;
     }
     switch (request.message->body_case) {

@@ -83,7 +83,15 @@ static void hold(struct request *request, struct job *job)
     next.state = WAFER__JOB__STATE__HELD;
     next.detail = (char *)reason;
     SET(&next, held_by_admin, request->is_operator && job->state.uid != request->uid);
+    UNSET(&next, cause); /* of its last attempt; a hold by a person is no limit of retries */
     record_change(request, WAFER__RECORD_KIND__JOB_HELD, job, &next, reason);
+}
+
+/* An operator holds what its owner could release by himself. */
+static bool makes_it_theirs(const struct request *request, const struct job *job)
+{
+    return job->state.state == WAFER__JOB__STATE__HELD && request->is_operator &&
+           job->state.uid != request->uid && job->state.cause != WAFER__CAUSE__JOURNAL_UNREADABLE;
 }
 
 void on_hold(struct request *request)
@@ -96,10 +104,11 @@ void on_hold(struct request *request)
     if (array) {
         list_foreach (&array->elements, link) {
             struct job *element = CONTAINER_OF(link, struct job, array_link);
-            if (element->state.state == WAFER__JOB__STATE__PENDING)
+            if (element->state.state == WAFER__JOB__STATE__PENDING ||
+                makes_it_theirs(request, element))
                 hold(request, element);
         }
-    } else if (job->state.state == WAFER__JOB__STATE__PENDING) {
+    } else if (job->state.state == WAFER__JOB__STATE__PENDING || makes_it_theirs(request, job)) {
         hold(request, job);
     } else if (job->state.state != WAFER__JOB__STATE__HELD) {
         refuse(request, job->state.id, "E_STATE", EXIT_STATE, NULL,

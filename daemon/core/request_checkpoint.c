@@ -173,8 +173,9 @@ void verifications_done(struct core *core, const struct input *input)
             state.state = WAFER__CHECKPOINT__STATE__CORRUPT;
             state.detail = (char *)input->verdict.text;
         }
-        if (!now && state.state != verification->state->state) {
-            /* Of a job that is history: what was found goes there too. */
+        if (!now && !core_job(core, state.job) && state.state != verification->state->state) {
+            /* Of a job that is history: what was found goes there too. One that a live job no
+             * longer has was deleted while it was read. */
             Wafer__Record record = WAFER__RECORD__INIT;
             record.kind = WAFER__RECORD_KIND__CHECKPOINT_CHANGED;
             SET(&record, job, state.job);

@@ -49,8 +49,9 @@ struct submission {
     uint64_t lineage, resumed_from; /* 0: its own; none */
     const Wafer__CheckpointState *origin;
     bool weights_only;
-    uint32_t systems_count; /* 0: as in the spec */
-    const char *queue;      /* NULL: as in the spec */
+    uint32_t systems_count;      /* 0: as in the spec */
+    const char *queue;           /* NULL: as in the spec */
+    const uint32_t *array_index; /* of the one element that goes on; NULL: all that the spec has */
 };
 
 static void submit(struct request *request, const struct submission *submission)
@@ -87,7 +88,9 @@ static void submit(struct request *request, const struct submission *submission)
     SET(&record, uid, request->uid);
     record.job_state = &state;
     SET(&record, spec, submission->packed);
-    if (terms.array_first <= terms.array_last) {
+    if (submission->array_index) {
+        SET(&state, array_index, *submission->array_index);
+    } else if (terms.array_first <= terms.array_last) {
         SET(&state, array_id, state.id);
         SET(&state, array_index, terms.array_first);
         SET(&record, array_first, terms.array_first);
@@ -280,6 +283,8 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
                                      .lineage = ended->lineage,
                                      .resumed_from = ended->id,
                                      .systems_count = asked->systems,
+                                     .array_index =
+                                         ended->has_array_index ? &ended->array_index : NULL,
                                      .queue = asked->pool ? asked->pool : ended->queue };
     struct job_terms terms;
     uint64_t step, epoch;

@@ -37,6 +37,24 @@ START_TEST(agrees_with_an_array_over_random_puts_and_removes)
 }
 END_TEST
 
+/* Ids come from clients, and two of them mark slots. */
+START_TEST(keys_that_mark_slots_are_never_found)
+{
+    struct map map = MAP_EMPTY;
+    int value;
+
+    map_put(&map, 1, &value);
+    map_put(&map, 2, &value);
+    map_remove(&map, 2);
+    for (uint64_t back = 0; back < 2; back++) {
+        ck_assert_ptr_null(map_get(&map, UINT64_MAX - back));
+        ck_assert_ptr_null(map_remove(&map, UINT64_MAX - back));
+    }
+    ck_assert_uint_eq(map_count(&map), 1);
+    map_done(&map);
+}
+END_TEST
+
 START_TEST(an_empty_map_answers_null)
 {
     struct map map = MAP_EMPTY;
@@ -56,6 +74,7 @@ int main(void)
 
     tcase_add_test(tcase, agrees_with_an_array_over_random_puts_and_removes);
     tcase_add_test(tcase, an_empty_map_answers_null);
+    tcase_add_test(tcase, keys_that_mark_slots_are_never_found);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }

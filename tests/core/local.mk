@@ -11,3 +11,9 @@ tests_core_test_scenarios_SOURCES = \
 tests_core_test_scenarios_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_core_test_scenarios_CFLAGS = $(TEST_CFLAGS)
 tests_core_test_scenarios_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/core/test_requests
+TESTS += tests/core/test_requests
+tests_core_test_requests_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_test_requests_CFLAGS = $(TEST_CFLAGS)
+tests_core_test_requests_LDADD = $(CORE_LIBS) $(CHECK_LIBS)

@@ -228,8 +228,8 @@ static Wafer__Request *make_help(struct world *world)
             continue;
         if (never_fits(world, job) && !job->state->n_systems) {
             Wafer__CancelRequest *cancel = BODY(request, CANCEL, cancel, Wafer__CancelRequest);
-            cancel->target = target(job->state->has_array_index ? job->state->array_id : id);
-            if (job->state->has_array_index)
+            cancel->target = target(job->state->has_array_id ? job->state->array_id : id);
+            if (job->state->has_array_id)
                 SET_FIELD(cancel->target, index, job->index);
             return request;
         }
