@@ -84,6 +84,7 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
     if (job && !job_state_is_terminal(job->state.state)) {
         /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
          * which its agent is told to kill; and an agent refuses systems that are not free. */
+        checkpoint_begun_lost(core, job);
         next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
         SET(&next, held_by_admin, true);
@@ -91,6 +92,10 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         next.detail = text;
         next.n_systems = 0;
         next.epoch++;
+        UNSET(&next, started_us);
+        UNSET(&next, granted_us);
+        UNSET(&next, stop_deadline_us);
+        UNSET(&next, stop_now);
         record.job_state = &next;
     }
     core_record(core, &record);
