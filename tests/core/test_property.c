@@ -9,7 +9,7 @@
 #include "scenario.h"
 #include "tap.h"
 
-#define SEEDS 12
+#define SEEDS 60
 #define LINES 400
 
 /* $J: one of the first jobs; $E: an epoch; $S: a step; $C: a checkpoint; $U: a caller; $L: a link;
