@@ -28,7 +28,7 @@ static const char *const lines[] = {
     "beat link=$L running=$J epoch=$E step=$S",
     "beat link=$L systems=s1 down=1",
     "beat link=$L systems=s1",
-    "closed link=$L",
+    "closed link=2",
     "cancel job=$J uid=$U",
     "cancel job=$J uid=$U now=1",
     "hold job=$J uid=$U",
@@ -48,13 +48,19 @@ static const char *const lines[] = {
     "stop queue=wafer uid=$U",
     "start queue=wafer uid=10",
     "started job=$J epoch=$E link=$L",
+    "started job=$J epoch=$E link=1",
+    "started job=$J epoch=$E link=1",
     "started job=$J epoch=$E link=$L",
     "suspended job=$J epoch=$E link=$L",
     "continued job=$J epoch=$E link=$L",
     "progress job=$J epoch=$E step=$S link=$L",
     "begun job=$J epoch=$E step=$S link=$L",
+    "begun job=$J epoch=$E step=$S link=1",
+    "begun job=$J epoch=$E step=$S link=1",
     "begun job=$J epoch=$E step=$S link=$L",
     "written job=$J epoch=$E step=$S link=$L",
+    "written job=$J epoch=$E step=$S link=1",
+    "written job=$J epoch=$E step=$S link=1",
     "written job=$J epoch=$E step=$S link=$L metric=$N",
     "failed job=$J epoch=$E step=$S link=$L",
     "ended job=$J epoch=$E step=$S link=$L",
@@ -88,10 +94,20 @@ static void fill_in(struct buffer *line, const char *pattern, struct random *ran
             continue;
         }
         switch (*++pattern) {
-        case 'J': buffer_format(line, "%u", 1 + (unsigned)random_below(random, 12)); break;
-        case 'E': buffer_format(line, "%u", 1 + (unsigned)random_below(random, 3)); break;
+        case 'J': buffer_format(line, "%u", 1 + (unsigned)random_below(random, 5)); break;
+        case 'E':
+            if (random_below(random, 4))
+                buffer_append_text(line, "now");
+            else
+                buffer_format(line, "%u", 1 + (unsigned)random_below(random, 3));
+            break;
         case 'S': buffer_format(line, "%u", 10 * (1 + (unsigned)random_below(random, 5))); break;
-        case 'C': buffer_format(line, "%u", 1 + (unsigned)random_below(random, 12)); break;
+        case 'C':
+            if (random_below(random, 2))
+                buffer_append_text(line, "now");
+            else
+                buffer_format(line, "%u", 1 + (unsigned)random_below(random, 12));
+            break;
         case 'L':
         case 'B': buffer_format(line, "%u", 1 + (unsigned)random_below(random, 2)); break;
         case 'N': buffer_format(line, "%u", 1 + (unsigned)random_below(random, 3)); break;
@@ -109,7 +125,7 @@ START_TEST(any_inputs_in_any_order_leave_a_state_that_their_records_restore)
     random_init(&random, (uint64_t)_i);
     for (int i = 0; i < LINES; i++) {
         struct buffer line = { 0 };
-        now_s += random_below(&random, 8) ? random_below(&random, 3) : random_below(&random, 60);
+        now_s += random_below(&random, 8) ? random_below(&random, 3) : random_below(&random, 20);
         buffer_format(&line, "%llus ", (unsigned long long)now_s);
         fill_in(&line, lines[random_below(&random, sizeof(lines) / sizeof(*lines))], &random);
         owned(free) char *text = buffer_text(&line);
