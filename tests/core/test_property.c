@@ -124,7 +124,7 @@ START_TEST(any_inputs_in_any_order_leave_a_state_that_their_records_restore)
 
     random_init(&random, (uint64_t)_i);
     for (int i = 0; i < LINES; i++) {
-        struct buffer line = { 0 };
+        owned(buffer_done) struct buffer line = { 0 };
         now_s += random_below(&random, 8) ? random_below(&random, 3) : random_below(&random, 20);
         buffer_format(&line, "%llus ", (unsigned long long)now_s);
         fill_in(&line, lines[random_below(&random, sizeof(lines) / sizeof(*lines))], &random);
