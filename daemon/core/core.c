@@ -84,6 +84,7 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
     if (job && !job_state_is_terminal(job->state.state)) {
         /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
          * which its agent is told to kill; and an agent refuses systems that are not free. */
+        checkpoint_begun_lost(core, job);
         next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
         SET(&next, held_by_admin, true);

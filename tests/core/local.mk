@@ -1,5 +1,5 @@
 # tests/core — links core, model and base
-tests_core_tests = tests/core/test_scenarios
+tests_core_tests = tests/core/test_property tests/core/test_scenarios
 check_PROGRAMS += $(tests_core_tests)
 TESTS += $(tests_core_tests)
 EXTRA_DIST += $(srcdir)/tests/core/scenarios
@@ -17,3 +17,11 @@ TESTS += tests/core/test_requests
 tests_core_test_requests_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_core_test_requests_CFLAGS = $(TEST_CFLAGS)
 tests_core_test_requests_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
+
+tests_core_test_property_SOURCES = \
+  tests/core/render.c tests/core/render.h \
+  tests/core/scenario.c tests/core/scenario.h \
+  tests/core/test_property.c
+tests_core_test_property_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_test_property_CFLAGS = $(TEST_CFLAGS)
+tests_core_test_property_LDADD = $(CORE_LIBS) $(CHECK_LIBS)

@@ -21,7 +21,9 @@ struct scenario {
     struct effects effects;
     struct buffer text;
     char *answer;
-    int64_t ahead_us; /* cluster time less monotonic time */
+    int64_t ahead_us;    /* cluster time less monotonic time */
+    uint64_t epochs[64]; /* `epoch=now`: of the low job numbers */
+    uint64_t checkpoint; /* `checkpoint=now`: the last that changed */
     /* of the line */
     char *words[WORDS];
     bool used[WORDS];
@@ -95,6 +97,10 @@ static void take(struct scenario *scenario)
         int r = core_apply(scenario->shadow, record, &diag);
         ck_assert_msg(r == 0, "a record cannot be replayed: %s", diag.text);
         render_record(&scenario->text, record);
+        if (record->job_state && record->job_state->id < 64)
+            scenario->epochs[record->job_state->id] = record->job_state->epoch;
+        if (record->checkpoint)
+            scenario->checkpoint = record->checkpoint->number;
         ARRAY_RESERVE(scenario->journal.items, scenario->journal.count, scenario->journal.capacity);
         scenario->journal.items[scenario->journal.count++] = record;
     }
@@ -308,8 +314,12 @@ static Wafer__Fence fence_of(struct scenario *scenario)
 {
     Wafer__Fence fence = WAFER__FENCE__INIT;
 
+    uint64_t job = value(scenario, "job", value(scenario, "running", 1));
+
     fence.term = 1;
-    fence.epoch = value(scenario, "epoch", 1);
+    fence.epoch = strcmp(word(scenario, "epoch", ""), "now") == 0 && job < 64
+                      ? scenario->epochs[job]
+                      : value(scenario, "epoch", 1);
     return fence;
 }
 
@@ -443,7 +453,9 @@ static void on_verdict(struct scenario *scenario, enum input_type type)
     static const uint8_t digest[32] = { 2 };
 
     scenario->input.type = type;
-    scenario->input.verdict.checkpoint = value(scenario, "checkpoint", 1);
+    scenario->input.verdict.checkpoint = strcmp(word(scenario, "checkpoint", ""), "now") == 0
+                                             ? scenario->checkpoint
+                                             : value(scenario, "checkpoint", 1);
     scenario->input.verdict.error = -(int)value(scenario, "error", 0);
     if (scenario->input.verdict.error)
         scenario->input.verdict.text = "the disk says so";

@@ -16,7 +16,7 @@ static glob_t files;
 
 static char *read_file(const char *path)
 {
-    struct buffer text = { 0 };
+    owned(buffer_done) struct buffer text = { 0 };
     char block[4096];
     size_t length;
     FILE *file = fopen(path, "re");
@@ -41,7 +41,7 @@ static void write_file(const char *path, const char *text)
 static char *play(const char *text)
 {
     struct scenario *scenario = scenario_new();
-    struct buffer said = { 0 };
+    owned(buffer_done) struct buffer said = { 0 };
     owned(free) char *copy = text_copy(text);
 
     for (char *rest = copy, *line; (line = strsep(&rest, "\n")) && (rest || *line);) {
