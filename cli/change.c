@@ -1,6 +1,7 @@
 /* change — verbs that do one thing to each of several jobs. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/memory.h"
@@ -28,10 +29,14 @@ struct changes {
 
 static void print_change(const struct command *command, const Wafer__Job *job)
 {
+    const char *state = job->has_state ? job_state_name(job->state) : "-";
     owned(free) char *why = job_why_text(job);
+    size_t length = strlen(state);
+    /* CANCELLED is a state and a cause: said once. */
+    bool is_told = strncmp(why, state, length) == 0 && (!why[length] || why[length] == ':');
 
     output_line(command, "job %s %s: %s%s%s", job_id_text(job).text, job->name ? job->name : "-",
-                job->has_state ? job_state_name(job->state) : "-", *why ? ": " : "", why);
+                is_told ? "" : state, *why && !is_told ? ": " : "", why);
 }
 
 static void print_list(Wafer__Job **jobs, size_t count)

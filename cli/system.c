@@ -96,13 +96,25 @@ static void print_page(const struct command *command, const Wafer__System *syste
         page_format(command, "speed", "%.1f cluster seconds a second", system->speed);
 }
 
-static void print_line(const struct command *command, const Wafer__System *system)
+/* The host acts on an order after this answer, so the state is the one before it. */
+static void print_order(const struct command *command, const Wafer__System *system,
+                        const char *order)
 {
     bool has_reason = system->reason && *system->reason;
 
     if (!command_has(command, FLAG_QUIET))
-        output_line(command, "system %s: %s%s%s", system->name, state_name(system),
-                    has_reason ? ": " : "", has_reason ? system->reason : "");
+        output_line(command, "system %s: %s ordered, was %s%s%s", system->name, order,
+                    state_name(system), has_reason ? ": " : "", has_reason ? system->reason : "");
+}
+
+static void print_crash(const struct command *command, const Wafer__System *system)
+{
+    print_order(command, system, "crash");
+}
+
+static void print_heal(const struct command *command, const Wafer__System *system)
+{
+    print_order(command, system, "heal");
 }
 
 static void print_item_json(Wafer__System *system)
@@ -193,7 +205,7 @@ int run_system_fault(const struct command *command)
         body.for_ = &duration;
     request.body_case = WAFER__REQUEST__BODY_SYSTEM_FAULT;
     request.system_fault = &body;
-    return call_for_one(command, &request, print_line);
+    return call_for_one(command, &request, print_crash);
 }
 
 int run_system_heal(const struct command *command)
@@ -205,5 +217,5 @@ int run_system_heal(const struct command *command)
     body.has_heal = body.heal = true;
     request.body_case = WAFER__REQUEST__BODY_SYSTEM_FAULT;
     request.system_fault = &body;
-    return call_for_one(command, &request, print_line);
+    return call_for_one(command, &request, print_heal);
 }

@@ -149,6 +149,11 @@ static int own_obstacle(const struct core *core, const struct job *job, const st
     return -1;
 }
 
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void explain(const struct core *core, const struct job *job, const struct job *ahead,
                     struct wait *ret)
 {
@@ -171,8 +176,8 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->detail = text_format("queue %s is stopped", pool->name);
     } else if (obstacle == WAFER__JOB__REASON__NeverFits) {
         ret->reason = obstacle;
-        ret->detail = text_format("needs %u systems of one host; pool %s has at most %u", wanted,
-                                  pool->name, supply.known);
+        ret->detail = text_format("needs %u system%s of one host; pool %s has at most %u", wanted,
+                                  plural(wanted), pool->name, supply.known);
     } else if (obstacle == WAFER__JOB__REASON__ArrayLimit) {
         ret->reason = obstacle;
         ret->detail = text_format("%u elements of the array run, the most that it allows",
@@ -192,11 +197,12 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->detail = text_format("job %llu is ahead of it", (unsigned long long)ahead->state.id);
     } else if (supply.healthy < wanted) {
         ret->reason = WAFER__JOB__REASON__SystemUnavailable;
-        ret->detail = text_format("needs %u systems of one host; pool %s has %u that work", wanted,
-                                  pool->name, supply.healthy);
+        ret->detail = text_format("needs %u system%s of one host; pool %s has %u that work", wanted,
+                                  plural(wanted), pool->name, supply.healthy);
     } else {
         ret->reason = WAFER__JOB__REASON__Resources;
-        ret->detail = text_format("needs %u systems of one host, %u free", wanted, supply.widest);
+        ret->detail = text_format("needs %u system%s of one host, %u free", wanted, plural(wanted),
+                                  supply.widest);
         size_t cursor = 0;
         for (struct system *system; (system = map_next(&core->systems, &cursor));)
             if (system->pool == pool && system->job &&

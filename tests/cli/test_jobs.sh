@@ -253,10 +253,10 @@ job: {id: 7, name: a, state: CANCELLED, cause: CANCELLED}
 --- cancel
 error: {code: E_ENDED, exit: 1, message: "job 8 has already ended"}
 --- cancel
-job: {id: 9, name: c, state: CANCELLED, cause: CANCELLED}
+job: {id: 9, name: c, state: CANCELLED, cause: CANCELLED, detail: "wrong data"}
 END
 run two cancel --yes 7 8 9
-exits 1 && printf 'job 7 a: CANCELLED: CANCELLED\njob 9 c: CANCELLED: CANCELLED\n' | out_is &&
+exits 1 && printf 'job 7 a: CANCELLED\njob 9 c: CANCELLED: wrong data\n' | out_is &&
     echo "wafer: cancel: job 8 has already ended" | err_is
 ok "one refusal does not hide the others"
 

@@ -209,11 +209,11 @@ ok "system ls at 80 columns"
 
 cat >"$folder/fault" <<'END'
 --- system_fault
-systems: {schema: x, items: [{name: s1, state: DOWN, reason: crash}]}
+systems: {schema: x, items: [{name: s1, state: UP}]}
 END
 run fault system fault s1 crash --for 10m
-exits 0 && asked "name: s1" && asked "for: 10m" && out_has "system s1: DOWN: crash" &&
-    run fault system heal s1 && asked "heal: true"
+exits 0 && asked "name: s1" && asked "for: 10m" && out_has "system s1: crash ordered, was UP" &&
+    run fault system heal s1 && asked "heal: true" && out_has "system s1: heal ordered, was UP"
 ok "system fault and heal"
 
 # B30: stored bytes that command a terminal
