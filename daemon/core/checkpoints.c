@@ -181,25 +181,33 @@ static bool is_wanted(const struct core *core, const struct checkpoint *checkpoi
            checkpoint_kept_because(core, checkpoint) != NULL;
 }
 
+/* Is the next one down from the newest no longer kept? `newer` counts the steps above it. */
+static bool is_dropped(const struct core *core, const struct job *job, struct list *link,
+                       uint32_t *newer)
+{
+    const struct checkpoint *checkpoint = of_link(link);
+
+    if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED))
+        return false;
+    /* Of one step written twice, the later epoch is the one that counts. */
+    bool repeated = link->next != &job->checkpoints &&
+                    of_link(link->next)->state.step == checkpoint->state.step &&
+                    is_in(of_link(link->next), WAFER__CHECKPOINT__STATE__VERIFIED);
+    bool dropped = repeated ? !checkpoint_kept_because(core, checkpoint)
+                            : !is_wanted(core, checkpoint, *newer);
+    *newer += !repeated;
+    return dropped;
+}
+
 void checkpoint_retain(struct core *core, struct job *job)
 {
     uint32_t newer = 0;
 
     /* From the newest down; numeric order is the list's. Changing a state leaves the list alone. */
     for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
-         link = link->previous) {
-        struct checkpoint *checkpoint = of_link(link);
-        if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED))
-            continue;
-        /* Of one step written twice, the later epoch is the one that counts. */
-        bool repeated = link->next != &job->checkpoints &&
-                        of_link(link->next)->state.step == checkpoint->state.step &&
-                        is_in(of_link(link->next), WAFER__CHECKPOINT__STATE__VERIFIED);
-        if (repeated ? !checkpoint_kept_because(core, checkpoint)
-                     : !is_wanted(core, checkpoint, newer))
-            checkpoint_delete(core, checkpoint, "no longer kept", NULL);
-        newer += !repeated;
-    }
+         link = link->previous)
+        if (is_dropped(core, job, link, &newer))
+            checkpoint_delete(core, of_link(link), "no longer kept", NULL);
 }
 
 void checkpoint_delete(struct core *core, struct checkpoint *checkpoint, const char *why,
@@ -209,11 +217,12 @@ void checkpoint_delete(struct core *core, struct checkpoint *checkpoint, const c
     effect_checkpoint(core, EFFECT_DELETE, checkpoint);
 }
 
-void checkpoint_delete_ended(struct core *core, const State *state, const uid_t *uid)
+void checkpoint_delete_ended(struct core *core, const State *state, const char *why,
+                             const uid_t *uid)
 {
     State next = *state;
     owned(free) char *text =
-        text_format("step %llu is DELETED: pruned", (unsigned long long)next.step);
+        text_format("step %llu is DELETED: %s", (unsigned long long)next.step, why);
 
     /* Nothing in memory can wait for the verdict: history forgets it, then its bytes go. */
     next.state = WAFER__CHECKPOINT__STATE__DELETED;
@@ -388,6 +397,33 @@ static void committed(struct core *core, struct checkpoint *checkpoint, const ui
     effect_changed(core, job);
 }
 
+/* The verdict may be the last thing that keeps an ended job in memory. What retention then drops
+ * is chosen before, and goes after it: never an older one before the newer is known to be good. */
+static void verified(struct core *core, struct checkpoint *checkpoint)
+{
+    struct job *job = checkpoint->job;
+    State **dropped = NULL;
+    size_t count = 0, capacity = 0;
+    uint32_t newer = 0;
+
+    if (job_state_is_terminal(job->state.state) && job->unsettled == 1) {
+        checkpoint->state.state = WAFER__CHECKPOINT__STATE__VERIFIED;
+        for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
+             link = link->previous)
+            if (is_dropped(core, job, link, &newer)) {
+                ARRAY_RESERVE(dropped, count, capacity);
+                dropped[count++] = checkpoint_state_new(&of_link(link)->state);
+            }
+        checkpoint->state.state = WAFER__CHECKPOINT__STATE__COMMITTED;
+    }
+    change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED, NULL, NULL);
+    for (size_t i = 0; i < count; i++) {
+        checkpoint_delete_ended(core, dropped[i], "no longer kept", NULL);
+        wafer__checkpoint_state__free_unpacked(dropped[i], NULL);
+    }
+    free(dropped);
+}
+
 void checkpoint_verdict(struct core *core, const struct input *input)
 {
     struct checkpoint *checkpoint = core_checkpoint(core, input->verdict.checkpoint);
@@ -417,7 +453,7 @@ void checkpoint_verdict(struct core *core, const struct input *input)
         if (error && !is_in(checkpoint, WAFER__CHECKPOINT__STATE__DELETING))
             checkpoint_mark_corrupt(core, checkpoint, why);
         else if (is_in(checkpoint, WAFER__CHECKPOINT__STATE__COMMITTED))
-            change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED, NULL, NULL);
+            verified(core, checkpoint);
         job = core_job(core, id);
         if (job && !error)
             checkpoint_retain(core, job);

@@ -240,6 +240,6 @@ void on_checkpoint_prune(struct request *request)
         if (live)
             checkpoint_delete(request->core, live, "pruned", &request->uid);
         else
-            checkpoint_delete_ended(request->core, chosen.states[i], &request->uid);
+            checkpoint_delete_ended(request->core, chosen.states[i], "pruned", &request->uid);
     }
 }

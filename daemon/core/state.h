@@ -272,7 +272,7 @@ void checkpoint_delete(struct core *core, struct checkpoint *checkpoint, const c
 void checkpoint_mark_corrupt(struct core *core, struct checkpoint *checkpoint, const char *why);
 /* Of a job that is history. */
 void checkpoint_delete_ended(struct core *core, const Wafer__CheckpointState *state,
-                             const uid_t *uid);
+                             const char *why, const uid_t *uid);
 bool checkpoint_is_origin(const struct core *core, uint64_t number); /* of another job */
 /* NULL, or why this one must stay. */
 const char *checkpoint_kept_because(const struct core *core, const struct checkpoint *checkpoint);
