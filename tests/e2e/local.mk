@@ -2,7 +2,3 @@
 dist_check_SCRIPTS += tests/e2e/main.sh tests/e2e/kills.sh tests/e2e/cancel.sh \
   tests/e2e/checkpoints.sh tests/e2e/faults.sh
 EXTRA_DIST += tests/e2e/lib.sh tests/e2e/soak.sh
-
-soak: all
-	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/e2e/soak.sh
-.PHONY: soak
