@@ -1,6 +1,8 @@
 #!/bin/sh
-# soak.sh [SEED] - the tests that choose at random, at length: 200 kills and 200 cancels. `make soak`.
+# soak.sh [COUNT [SEED]] - the tests that choose at random, at length: as many kills and cancels, else 200
+# (make soak).
 set -u
 here=$(dirname "$0")
-sh "$here/kills.sh" 200 ${1:+"$1"} || exit 1
-sh "$here/cancel.sh" 200
+count=${1:-200}
+sh "$here/kills.sh" "$count" ${2:+"$2"} || exit 1
+sh "$here/cancel.sh" "$count"
