@@ -17,7 +17,7 @@ cat >"$folder/submit" <<'END'
 job: {id: 7, name: gpt, state: PENDING}
 END
 run submit submit "$folder/job.yaml"
-exits 0 && echo "submitted job 7 gpt" | out_is && echo -n | err_is && grep -q 'key: "\{0,1\}[0-9a-f]\{32\}' "$FAKE_REQUESTS"
+exits 0 && echo "submitted job 7 gpt" | out_is && printf "" | err_is && grep -q 'key: "\{0,1\}[0-9a-f]\{32\}' "$FAKE_REQUESTS"
 ok "submit tells the id, and sends a key of its own"
 
 run submit submit -q --key mine --hold "$folder/job.yaml" && exits 0 && echo 7 | out_is &&
