@@ -2,7 +2,7 @@
 tests_core_tests = tests/core/test_property tests/core/test_scenarios
 check_PROGRAMS += $(tests_core_tests)
 TESTS += $(tests_core_tests)
-EXTRA_DIST += $(srcdir)/tests/core/scenarios
+EXTRA_DIST += tests/core/scenarios
 
 tests_core_test_scenarios_SOURCES = \
   tests/core/render.c tests/core/render.h \
