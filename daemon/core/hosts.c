@@ -279,6 +279,13 @@ static void on_report(struct core *core, uint64_t link, const Wafer__Report *rep
     if (report->registration) {
         host = core_host(core, report->host);
         rebooted = !host || strcmp(host->state.boot_id, report->boot_id) != 0;
+        if (rebooted && host && host->link && host->link != link) {
+            /* Another process under the same name, while the one that we know is connected: that
+             * one may hold the systems, and only its end, or its lease's, proves that it does not.
+             */
+            effect_add(core, EFFECT_DROP_LINK)->link = link;
+            return;
+        }
         host = host_register(core, link, report);
     }
     if (!host) {
