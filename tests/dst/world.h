@@ -100,7 +100,7 @@ struct running { /* as the agent says */
 };
 
 struct host {
-    char name[8];
+    char name[16];
     struct agent *agent; /* NULL: its process is dead */
     uint64_t life;       /* of the process */
     uint64_t link;       /* 0: none */
