@@ -62,7 +62,9 @@ ok 'what was pruned cannot be resumed from'
 
 # Damage.
 half=$(submit --name half "$folder/plain.yaml" --set workload.steps=60000)
-within 10 has_reached "$half" 1900 && run 0 cancel --now "$half" && run 3 wait "$half"
+# The last of its checkpoints may still be read back when the job has ended.
+is_settled() { [ "$(wafer -o json ckpt ls "$1" | jq '[.items[] | select(.state | test("WRIT|COMMITTED|DELETING"))] | length')" = 0 ]; }
+within 10 has_reached "$half" 1900 && run 0 cancel --now "$half" && run 3 wait "$half" && within 5 is_settled "$half"
 ok 'a job is cancelled half-way'
 # shellcheck disable=SC2046 # one word a step
 set -- $(steps_of "$half" | awk '{ print $NF, $(NF - 1), $(NF - 2) }')
@@ -79,6 +81,24 @@ run 1 ckpt verify "$half@$before" && same "$(state_of "$half@$oldest")" VERIFIED
 rest=$(wafer resume -q "$half") && within 10 steps_are_made "$rest" && run 0 cancel --now "$rest" &&
     run 3 wait "$rest" && within 5 has_event "$rest" "step $((oldest + 300)) "
 ok 'once it is known, the run goes on from the one before it'
+
+# A live job falls back by itself, also when nobody had noticed the damage.
+live=$(submit --name live "$folder/plain.yaml" --set workload.steps=12000)
+two_are_verified() { [ "$(steps_of "$live" | wc -w)" -ge 2 ]; }
+within 10 two_are_verified && kill -STOP "$(systems_pid)"
+# What was written before they were stopped is still committed and read back: let it be the newest.
+sleep 0.2
+is_read_back() { [ "$(wafer -o json ckpt ls "$live" | jq '[.items[] | select(.state == "WRITTEN" or .state == "COMMITTED")] | length')" = 0 ]; }
+within 5 is_read_back
+# shellcheck disable=SC2046 # one word a step
+set -- $(steps_of "$live" | awk '{ print $NF, $(NF - 1) }')
+flip "$live" "$1"
+kill_systems
+is_corrupt() { [ "$(state_of "$1")" = CORRUPT ]; }
+within 10 is_corrupt "$live@$1"
+ok 'damage that a live job reads is found without being asked for'
+within 10 has_event "$live" "from step $2\$" && run 0 wait --timeout 20s "$live"
+ok 'and the job goes on from the one before, and succeeds'
 
 # Retention: numbers, not names, in order; the newest and the best stay.
 # https://github.com/huggingface/transformers/issues/27138
