@@ -86,7 +86,7 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     job_state_copy(&job->state, state);
     job->spec = spec;
     job->state.spec_digest = (ProtobufCBinaryData){ DIGEST_BYTES, spec->digest.bytes };
-    job->wait.since_us = state->submitted_us;
+    job->waiting_since_us = state->submitted_us;
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->queue_link);
@@ -123,7 +123,6 @@ static void job_free(struct core *core, struct job *job)
     hash_replace(core, &job->hash, NULL);
     job_state_done(&job->state);
     spec_release(core, job->spec);
-    free(job->wait.detail);
     free(job);
 }
 
@@ -180,7 +179,7 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
     job_state_done(&before);
     hash_replace(core, &job->hash, &job->state.base);
     if (had && !job_has_systems(job))
-        job->wait.since_us = core->now_us;
+        job->waiting_since_us = core->now_us;
     job_attach(core, job);
 }
 

@@ -293,7 +293,6 @@ static void on_report(struct core *core, uint64_t link, const Wafer__Report *rep
         effect_add(core, EFFECT_DROP_LINK)->link = link;
         return;
     }
-    host->contact_time_us = report->time_us;
     host->speed = report->has_speed ? report->speed : 0;
     /* Ends and checkpoints first: what has ended there must not be taken for missing. */
     for (size_t i = 0; i < report->n_checkpoints; i++)
@@ -326,10 +325,6 @@ static void on_progress(struct core *core, struct host *host, const Wafer__Progr
     progress->samples_per_s_micro = report->samples_per_s_micro;
     progress->has_eta = report->has_eta_us;
     progress->eta_us = report->eta_us;
-    if (report->has_eval_micro) {
-        progress->has_eval = true;
-        progress->eval_micro = report->eval_micro;
-    }
     effect_changed(core, job);
 }
 

@@ -231,7 +231,7 @@ void schedule_explain(const struct core *core, const struct job *job, struct wai
 {
     const struct pool *pool = job_pool(core, job);
 
-    ret->since_us = job->wait.since_us;
+    ret->since_us = job->waiting_since_us;
     explain(core, job, pool ? head_of(core, pool) : NULL, ret);
 }
 

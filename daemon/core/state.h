@@ -59,7 +59,7 @@ struct checkpoint {
     struct list link; /* job->checkpoints, by step, then epoch */
 };
 
-/* Why a job that is not held waits; decided by the scheduling pass, shown to people. Live. */
+/* Why a job waits: derived from the state whenever somebody asks. */
 struct wait {
     Wafer__Job__Reason reason;
     int64_t since_us;
@@ -70,8 +70,8 @@ struct wait {
 struct progress { /* live */
     Wafer__Job__Phase phase;
     uint64_t step;
-    int64_t loss_micro, samples_per_s_micro, eta_us, eval_micro;
-    bool has_loss, has_rate, has_eta, has_eval;
+    int64_t loss_micro, samples_per_s_micro, eta_us;
+    bool has_loss, has_rate, has_eta;
 };
 
 struct job {
@@ -86,7 +86,7 @@ struct job {
     struct timer timer;
     /* live */
     struct list changed_link; /* core->changed */
-    struct wait wait;
+    int64_t waiting_since_us;
     struct progress progress;
 };
 
@@ -106,7 +106,6 @@ struct host {
     /* live */
     uint64_t link; /* 0: not connected */
     int64_t contact_mono_us;
-    int64_t contact_time_us;
     bool lost; /* the lease has ended and this was acted on */
     double speed;
 };
@@ -171,7 +170,6 @@ struct core {
     struct records *records;
     struct effects *effects;
     uint32_t effect_n;
-    bool replaying; /* core_apply() from outside: nothing live follows */
 };
 
 /* ---- objects.c: copies, lookups ---- */

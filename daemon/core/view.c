@@ -25,7 +25,7 @@ static Wafer__Decimal *decimal_new(int64_t micro)
 static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct job *job)
 {
     Wafer__Job__WaitReason *reason = NEW(Wafer__Job__WaitReason);
-    struct wait wait = { .since_us = job->wait.since_us };
+    struct wait wait = { .since_us = job->waiting_since_us };
 
     wafer__job__wait_reason__init(reason);
     if (job->state.state == WAFER__JOB__STATE__PENDING) {
