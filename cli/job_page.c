@@ -204,6 +204,11 @@ static void print_result(const struct command *command, const Wafer__Job *job)
         add_part(&value, "final step %s", units_grouped(job->result->final_step).text);
     if (job->result && job->result->metric)
         add_part(&value, "metric %s", units_decimal(job->result->metric->micro, 4).text);
+    if (job->result && job->result->target)
+        add_part(&value, "target %s%s", units_decimal(job->result->target->micro, 4).text,
+                 !job->result->has_target_met ? ""
+                 : job->result->target_met    ? " met"
+                                              : " not met");
     if (value.length)
         print_parts(command, "result", &value);
     if (job->result && job->result->state_digest)

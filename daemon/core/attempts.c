@@ -49,7 +49,6 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     UNSET(&next, not_before_us);
     UNSET(&next, cause);
     next.detail = NULL;
-    UNSET(&next, resume_from_step); /* it was meant for this attempt */
     UNSET(&next, resume_checkpoint);
     if (resume) {
         SET(&next, resume_checkpoint, resume->number);

@@ -25,13 +25,25 @@ static bool is_in(const struct checkpoint *checkpoint, Wafer__Checkpoint__State 
     return checkpoint->state.state == state;
 }
 
+/* A person who resumes from a step gives up what was written beyond it until then: it is no longer
+ * something to go back to by ourselves. */
+static bool is_given_up(const struct job *job, const State *state)
+{
+    if (!job->state.has_resume_from_step || state->fence->epoch > job->state.resume_asked_epoch)
+        return false;
+    if (state->step != job->state.resume_from_step)
+        return state->step > job->state.resume_from_step;
+    return job->state.resume_from_epoch && state->fence->epoch != job->state.resume_from_epoch;
+}
+
 /* The newest step that the job could go back to if this checkpoint were not there. */
 static uint64_t committed_without(const struct job *job, const struct checkpoint *lost)
 {
     for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
          link = link->previous)
-        if (of_link(link) != lost && (is_in(of_link(link), WAFER__CHECKPOINT__STATE__VERIFIED) ||
-                                      is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED)))
+        if (of_link(link) != lost && !is_given_up(job, &of_link(link)->state) &&
+            (is_in(of_link(link), WAFER__CHECKPOINT__STATE__VERIFIED) ||
+             is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED)))
             return of_link(link)->state.step;
     return job->state.origin && !job->state.weights_only ? job->state.origin->step : 0;
 }
@@ -98,8 +110,7 @@ const State *checkpoint_to_resume(const struct job *job)
          link = link->previous) {
         const struct checkpoint *checkpoint = of_link(link);
         if (is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED) &&
-            (!job->state.has_resume_from_step ||
-             checkpoint->state.step <= job->state.resume_from_step))
+            !is_given_up(job, &checkpoint->state))
             return &checkpoint->state;
     }
     return NULL;
@@ -138,7 +149,7 @@ const char *checkpoint_kept_because(const struct core *core, const struct checkp
         job->state.resume_checkpoint == checkpoint->state.number &&
         job->state.state == WAFER__JOB__STATE__STARTING)
         return "an attempt starts from it";
-    if (job->state.has_resume_from_step && job->state.resume_from_step == checkpoint->state.step)
+    if (job->state.has_resume_from_step && checkpoint_to_resume(job) == &checkpoint->state)
         return "the next attempt starts from it";
     return checkpoint_is_origin(core, checkpoint->state.number) ? "another job starts from it"
                                                                 : NULL;
@@ -181,11 +192,14 @@ static bool is_wanted(const struct core *core, const struct checkpoint *checkpoi
            checkpoint_kept_because(core, checkpoint) != NULL;
 }
 
-/* Is the next one down from the newest no longer kept? `newer` counts the steps above it. */
+/* Is the next one down from the newest no longer kept? The counts are of the steps above it: what
+ * was given up has a count of its own, or its higher steps would push out what the job now writes.
+ */
 static bool is_dropped(const struct core *core, const struct job *job, struct list *link,
-                       uint32_t *newer)
+                       uint32_t counts[static 2])
 {
     const struct checkpoint *checkpoint = of_link(link);
+    uint32_t *newer = &counts[is_given_up(job, &checkpoint->state)];
 
     if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED))
         return false;
@@ -201,12 +215,12 @@ static bool is_dropped(const struct core *core, const struct job *job, struct li
 
 void checkpoint_retain(struct core *core, struct job *job)
 {
-    uint32_t newer = 0;
+    uint32_t newer[2] = { 0, 0 };
 
     /* From the newest down; numeric order is the list's. Changing a state leaves the list alone. */
     for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
          link = link->previous)
-        if (is_dropped(core, job, link, &newer))
+        if (is_dropped(core, job, link, newer))
             checkpoint_delete(core, of_link(link), "no longer kept", NULL);
 }
 
@@ -404,13 +418,13 @@ static void verified(struct core *core, struct checkpoint *checkpoint)
     struct job *job = checkpoint->job;
     State **dropped = NULL;
     size_t count = 0, capacity = 0;
-    uint32_t newer = 0;
+    uint32_t newer[2] = { 0, 0 };
 
     if (job_state_is_terminal(job->state.state) && job->unsettled == 1) {
         checkpoint->state.state = WAFER__CHECKPOINT__STATE__VERIFIED;
         for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
              link = link->previous)
-            if (is_dropped(core, job, link, &newer)) {
+            if (is_dropped(core, job, link, newer)) {
                 ARRAY_RESERVE(dropped, count, capacity);
                 dropped[count++] = checkpoint_state_new(&of_link(link)->state);
             }

@@ -43,6 +43,7 @@ static void step_begin(struct core *core, int64_t time_us, int64_t mono_us, stru
     core->mono_us = mono_us;
     core->records = records;
     core->effects = effects;
+    core->effects_before = effects->count;
     core->effect_n = 0;
 }
 
@@ -53,6 +54,7 @@ static void step_end(struct core *core)
         core->pass_wanted = false;
         schedule_pass(core);
     }
+    effects_answer_jobs(core);
     effects_changed(core);
     core->records = NULL;
     core->effects = NULL;

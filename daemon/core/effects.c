@@ -50,6 +50,30 @@ void effect_reply(struct core *core, const struct input *input, Wafer__Response 
     response->id = effect->request;
 }
 
+void effect_reply_job(struct core *core, const struct input *input, const struct job *job)
+{
+    Wafer__Response *response = NEW(Wafer__Response);
+
+    wafer__response__init(response);
+    response->body_case = WAFER__RESPONSE__BODY_JOB;
+    effect_reply(core, input, response);
+    /* A live job may be granted its systems at the end of this step: the answer is made then. One
+     * that has ended may have left memory by then. */
+    if (job_state_is_terminal(job->state.state))
+        response->job = view_job(core, job);
+    else
+        core->effects->items[core->effects->count - 1].job = job->state.id;
+}
+
+void effects_answer_jobs(struct core *core)
+{
+    for (size_t i = core->effects_before; i < core->effects->count; i++) {
+        struct effect *effect = &core->effects->items[i];
+        if (effect->type == EFFECT_REPLY && effect->job && !effect->response->job)
+            effect->response->job = view_job(core, core_job(core, effect->job));
+    }
+}
+
 void effect_agent(struct core *core, const struct host *host, Wafer__ToAgent *message)
 {
     if (!host || !host->link)

@@ -68,7 +68,7 @@ void answer_view(struct request *request, Wafer__Job *view)
 
 void answer_job(struct request *request, const struct job *job)
 {
-    answer_view(request, view_job(request->core, job));
+    effect_reply_job(request->core, request->input, job);
 }
 
 struct effect *hand_on(struct request *request, enum effect_type type, uint64_t job)

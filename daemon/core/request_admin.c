@@ -81,6 +81,16 @@ void on_system_fault(struct request *request)
     }
     Wafer__ToAgent message = WAFER__TO_AGENT__INIT;
     Wafer__InjectFault fault = WAFER__INJECT_FAULT__INIT;
+    /* Its state changes with what the agent then says; who did it is known from here. */
+    Wafer__Record record = WAFER__RECORD__INIT;
+    Wafer__SystemState next = system->state;
+    owned(free) char *text = text_format(
+        "%s: %s", asked->name, asked->has_heal && asked->heal ? "healed" : "a crash is injected");
+    record.kind = WAFER__RECORD_KIND__SYSTEM_CHANGED;
+    record.system = &next;
+    record.text = text;
+    SET(&record, uid, request->uid);
+    core_record(request->core, &record);
     fault.system = asked->name;
     fault.kind = asked->has_heal && asked->heal ? WAFER__INJECT_FAULT__KIND__HEAL
                                                 : WAFER__INJECT_FAULT__KIND__CRASH;

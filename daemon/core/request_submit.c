@@ -340,8 +340,14 @@ static void resume_live(struct request *request, struct job *job)
     if (job_has_systems(job))
         requeue(request, job, "resume");
     next = job->state;
-    if (!any)
+    UNSET(&next, resume_from_step);
+    UNSET(&next, resume_from_epoch);
+    UNSET(&next, resume_asked_epoch);
+    if (!any) {
         SET(&next, resume_from_step, step);
+        SET(&next, resume_from_epoch, epoch);
+        SET(&next, resume_asked_epoch, job->state.epoch);
+    }
     if (asked->has_systems)
         SET(&next, systems_count, asked->systems);
     if (!job_has_systems(job)) {

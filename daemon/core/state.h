@@ -169,6 +169,7 @@ struct core {
     int64_t now_us, mono_us;
     struct records *records;
     struct effects *effects;
+    size_t effects_before; /* of earlier steps, not carried out yet */
     uint32_t effect_n;
 };
 
@@ -217,6 +218,9 @@ void effect_delete(struct core *core, const Wafer__CheckpointState *state);
 /* Watchers hear of the job as it is at the end of the step, once. */
 void effect_changed(struct core *core, struct job *job);
 void effects_changed(struct core *core); /* the end of the step */
+/* Answer with the job as it is at the end of the step. */
+void effect_reply_job(struct core *core, const struct input *input, const struct job *job);
+void effects_answer_jobs(struct core *core); /* the end of the step */
 struct effect *effect_add(struct core *core, enum effect_type type);
 
 /* ---- view.c ---- */

@@ -126,11 +126,31 @@ static Wafer__Job__LastCheckpoint *last_checkpoint_new(const struct job *job)
     return last;
 }
 
+/* Whether the job is as good as it was to be, once its last evaluation says so. */
+static void result_target(const struct job *job, Wafer__Job__Result *result)
+{
+    const Wafer__QualitySpec *quality = job->spec->message->quality;
+
+    if (!quality || !quality->target)
+        return;
+    result->target = decimal_new(quality->target->micro);
+    /* What a run reports before its first evaluation is its training loss: another metric. */
+    if (!quality->every || !job_state_is_terminal(job->state.state) ||
+        !job->state.has_final_metric_micro || job->state.final_step < quality->every->steps->value)
+        return;
+    bool above =
+        quality->has_direction && quality->direction == WAFER__QUALITY_SPEC__DIRECTION__above;
+    SET(result, target_met,
+        above ? job->state.final_metric_micro >= quality->target->micro
+              : job->state.final_metric_micro <= quality->target->micro);
+}
+
 static Wafer__Job__Result *result_new(const struct job *job)
 {
     Wafer__Job__Result *result = NEW(Wafer__Job__Result);
 
     wafer__job__result__init(result);
+    result_target(job, result);
     if (!job_state_is_terminal(job->state.state))
         return result;
     if (job->state.has_final_digest && job->state.final_digest.len == DIGEST_BYTES) {
@@ -174,6 +194,8 @@ static void view_spec(Wafer__Job *view, const Wafer__JobSpec *spec)
     view->project = text_copy(spec->project);
     SET(view, class_,
         spec->data && spec->data->has_class_ ? spec->data->class_ : WAFER__LABEL__LEVEL__internal);
+    if (spec->has_run_class)
+        SET(view, run_class, spec->run_class);
     view->n_labels = spec->n_labels;
     if (spec->n_labels)
         view->labels = memory_new(spec->n_labels * sizeof(*view->labels));

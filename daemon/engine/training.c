@@ -56,6 +56,8 @@ static uint64_t settings_of(const Wafer__JobSpec *spec, uint32_t array_index)
         for (size_t i = 0; i < spec->data->n_inputs; i++) {
             add_text(&buffer, spec->data->inputs[i]->id, "");
             add_text(&buffer, spec->data->inputs[i]->version, "");
+            if (spec->data->inputs[i]->has_shards)
+                add_number(&buffer, spec->data->inputs[i]->shards);
         }
     return hash64(buffer_data(&buffer), buffer.length);
 }

@@ -81,6 +81,11 @@ static void check_supported(const struct checking *checking, const Wafer__JobSpe
     for (size_t i = 0; i < ELEMENTS(later); i++)
         if (later[i].is_set)
             refuse(checking, later[i].field, "not supported in this version (leave it out)");
+    /* What production demands of a run - verified inputs, an accepted pilot - nothing checks yet.
+     */
+    if (spec->has_run_class && spec->run_class == WAFER__JOB_SPEC__RUN_CLASS__production)
+        refuse(checking, "run_class",
+               "production is not supported in this version (experiment, benchmark or pilot)");
 }
 
 /* ---- its parts ---- */
@@ -190,11 +195,24 @@ static void check_workload(const struct checking *checking, const Wafer__JobSpec
         refuse(checking, "workload.input.sequences_per_s", "more than 0");
 }
 
-static void check_data(const struct checking *checking, const Wafer__DataSpec *data)
+static void check_data(const struct checking *checking, const Wafer__JobSpec *spec)
 {
-    for (size_t i = 0; data && i < data->n_inputs; i++)
-        if (!*data->inputs[i]->id)
+    const Wafer__DataSpec *data = spec->data;
+    const Wafer__InputSpec *input = spec->workload ? spec->workload->input : NULL;
+    uint32_t workers = input && input->has_workers ? input->workers : 1;
+
+    for (size_t i = 0; data && i < data->n_inputs; i++) {
+        const Wafer__DataInput *from = data->inputs[i];
+        if (!*from->id)
             refuse(checking, "data.inputs", "an input with an empty id");
+        check_positive(checking, "data.inputs.shards", from->has_shards, from->shards);
+        /* A shard is read by one worker, in order: more workers than shards would idle. */
+        if (from->has_shards && from->shards && from->shards < workers)
+            refuse(checking, "data.inputs.shards",
+                   "%" PRIu32 " shards of %.80s do not feed %" PRIu32
+                   " input workers: at least one each",
+                   from->shards, from->id, workers);
+    }
 }
 
 static bool is_evaluated(const Wafer__JobSpec *spec)
@@ -215,6 +233,8 @@ static void check_quality(const struct checking *checking, const Wafer__QualityS
         check_count(checking, "quality.every.steps", quality->every->steps);
     if (quality->has_direction && !quality->target)
         refuse(checking, "quality.direction", "wants a target beside it");
+    if (quality->target && !quality->every)
+        refuse(checking, "quality.target", "eval_loss is measured only with quality.every");
 }
 
 static void check_stop_when(const struct checking *checking, const Wafer__JobSpec *spec, size_t i)
@@ -322,7 +342,7 @@ int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
     check_head(&checking, spec);
     check_systems(&checking, spec);
     check_workload(&checking, spec);
-    check_data(&checking, spec->data);
+    check_data(&checking, spec);
     check_quality(&checking, spec->quality);
     check_stop(&checking, spec);
     check_checkpoint(&checking, spec);

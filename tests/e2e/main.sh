@@ -16,6 +16,9 @@ ok 'and have its checkpoints'
 
 run 0 show 1 && out_has SUCCEEDED && out_has 'step 9,037 of 9,037 (100%)'
 ok 'show has state and progress'
+run 0 -o json show 1 &&
+    jq -e '.item.result | .target == 2.566 and .target_met == (.metric <= .target)' "$folder/out" >/dev/null
+ok 'and whether it is as good as it was to be'
 run 0 events 1 && [ "$(grep -c JOB_SUBMITTED "$folder/out")" -eq 1 ] && out_has 'by ' &&
     grep -q 'JOB_ENDED *FINISHED' "$folder/out"
 ok 'events go from who submitted it to its end'

@@ -83,6 +83,13 @@ static const struct {
     { { "workload.operators=[attention, 'a b']" },
       "workload.operators: \"a b\" is not a name " NAME_RULE "\n" },
     { { "data.inputs=[{id: ''}]" }, "data.inputs: an input with an empty id\n" },
+    { { "data.inputs=[{id: pile, shards: 0}]" }, "data.inputs.shards: 0: at least 1\n" },
+    { { "data.inputs=[{id: pile, shards: 4}]", "workload.input.workers=4" }, NULL },
+    { { "data.inputs=[{id: pile, shards: 4}]", "workload.input.workers=5" },
+      "data.inputs.shards: 4 shards of pile do not feed 5 input workers: at least one each\n" },
+    { { "run_class=pilot" }, NULL },
+    { { "run_class=production" },
+      "run_class: production is not supported in this version (experiment, benchmark or pilot)\n" },
 
     /* quality, stop */
     { { "quality={metric: eval_loss, target: 2.3, direction: below, every: {steps: 10}}" }, NULL },
@@ -93,6 +100,8 @@ static const struct {
       "quality.every.steps: 0: at least 1\n" },
     { { "quality={metric: eval_loss, direction: above}" },
       "quality.direction: wants a target beside it\n" },
+    { { "quality={metric: eval_loss, target: 2.3}" },
+      "quality.target: eval_loss is measured only with quality.every\n" },
     { { "stop={when: [{metric: loss, below: 2}]}" }, NULL },
     { { "stop={when: [{metric: loss}]}" }, "stop.when[0]: wants below or stalled_for\n" },
     { { "stop={when: [{metric: loss, below: 2, stalled_for: {steps: 5}}]}" },
