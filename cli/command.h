@@ -84,6 +84,7 @@ enum flag_id {
     FLAG_POOL,
     FLAG_DRY_RUN,
     FLAG_FOR,
+    FLAG_IF_VERSION,
     FLAGS,
 };
 

@@ -14,6 +14,7 @@ int run_cancel(const struct command *command);
 int run_hold(const struct command *command);
 int run_release(const struct command *command);
 int run_requeue(const struct command *command);
+int run_update(const struct command *command);
 int run_resume(const struct command *command);
 int run_ckpt_ls(const struct command *command);
 int run_ckpt_show(const struct command *command);

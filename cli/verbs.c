@@ -50,6 +50,8 @@ const struct flag flags[FLAGS] = {
     [FLAG_RESUME_SYSTEMS] = { "systems", 0, "N", false, "on so many systems" },
     [FLAG_POOL] = { "pool", 0, "NAME", false, "in another pool" },
     [FLAG_DRY_RUN] = { "dry-run", 0, NULL, false, "tell what would be deleted, delete nothing" },
+    [FLAG_IF_VERSION] = { "if-version", 0, "N", false,
+                          "only if the job still has this version ('show -o json')" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
 };
 
@@ -84,6 +86,10 @@ const struct verb verbs[] = {
     { NULL, "release", "ID...", 1, ANY_NUMBER, 0, "let held jobs start", NULL, run_release },
     { NULL, "requeue", "ID...", 1, ANY_NUMBER, BIT(FLAG_REASON),
       "stop running jobs and let them wait again", NULL, run_requeue },
+    { NULL, "update", "ID", 1, 1, BIT(FLAG_SET) | BIT(FLAG_IF_VERSION), "change a job that lives",
+      "limit, priority, labels and title may change; while it waits also systems.count and\n"
+      "systems.min. --if-version refuses with 75 when somebody else has changed it meanwhile.\n",
+      run_update },
     { NULL, "resume", "ID", 1, 1, BIT(FLAG_FROM) | BIT(FLAG_RESUME_SYSTEMS) | BIT(FLAG_POOL),
       "go on from a checkpoint",
       "A live job gets a new attempt. An ended one is final: a new job goes on from its\n"

@@ -168,15 +168,21 @@ static int job_check(const struct core *core, const struct job *job, const Wafer
     return 0;
 }
 
-static void job_change(struct core *core, struct job *job, const Wafer__JobState *next)
+/* `spec`: a new one, whose reference the job takes; NULL: it keeps the one that it has. */
+static void job_change(struct core *core, struct job *job, const Wafer__JobState *next,
+                       struct spec *spec)
 {
     Wafer__JobState before = job->state;
     bool had = job_has_systems(job);
 
-    job_detach(core, job);
+    job_detach(core, job);             /* from the queue where the old terms put it */
     job_state_copy(&job->state, next); /* next may borrow from before */
-    job->state.spec_digest = before.spec_digest;
     job_state_done(&before);
+    if (spec) {
+        spec_release(core, job->spec);
+        job->spec = spec;
+    }
+    job->state.spec_digest = (ProtobufCBinaryData){ DIGEST_BYTES, job->spec->digest.bytes };
     hash_replace(core, &job->hash, &job->state.base);
     if (had && !job_has_systems(job))
         job->waiting_since_us = core->now_us;
@@ -391,11 +397,20 @@ static void key_forget(struct core *core, uint64_t hash)
 static int apply_job(struct core *core, const Wafer__Record *record, struct diag *diag)
 {
     struct job *job = core_job(core, record->job_state->id);
+    struct spec *spec = NULL;
     int r = job_check(core, job, record->job_state, diag);
 
     if (r < 0)
         return r;
-    job_change(core, job, record->job_state);
+    if (record->has_spec) {
+        spec = spec_intern(core, record->spec.data, record->spec.len);
+        if (!spec->message) {
+            spec_release(core, spec);
+            return diag_fail(diag, -EINVAL, "the new spec of job %llu cannot be read",
+                             (unsigned long long)record->job_state->id);
+        }
+    }
+    job_change(core, job, record->job_state, spec);
     return 0;
 }
 

@@ -16,6 +16,7 @@ libcore_a_SOURCES = \
   daemon/core/request_checkpoint.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
+  daemon/core/request_update.c \
   daemon/core/schedule.c daemon/core/schedule.h \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \

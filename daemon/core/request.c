@@ -206,6 +206,7 @@ static bool needs_room(Wafer__Request__BodyCase body)
     case WAFER__REQUEST__BODY_HOLD:
     case WAFER__REQUEST__BODY_REQUEUE:
     case WAFER__REQUEST__BODY_RESUME:
+    case WAFER__REQUEST__BODY_UPDATE:
     case WAFER__REQUEST__BODY_CHECKPOINT_VERIFY:
     case WAFER__REQUEST__BODY_CHECKPOINT_PIN:
     case WAFER__REQUEST__BODY_CHECKPOINT_PRUNE:
@@ -275,6 +276,7 @@ void request_handle(struct core *core, const struct input *input)
     case WAFER__REQUEST__BODY_SYSTEM_DRAIN: on_system_drain(&request); break;
     case WAFER__REQUEST__BODY_QUEUE: on_queue(&request); break;
     case WAFER__REQUEST__BODY_VERSION: on_version(&request); break;
+    case WAFER__REQUEST__BODY_UPDATE: on_update(&request); break;
     case WAFER__REQUEST__BODY__NOT_SET:
     default:
         refuse(&request, 0, "E_REQUEST", EX_PROTOCOL, NULL,

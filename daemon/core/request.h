@@ -45,6 +45,12 @@ struct job *live_target(struct request *request, const Wafer__Target *target);
 /* A whole array is named by its id alone. */
 struct array *array_target(const struct request *request, const Wafer__Target *target);
 
+/* ---- request_submit.c ---- */
+
+/* The first error of a spec, as an answer; true when there was none. */
+bool spec_is_good(struct request *request, const Wafer__JobSpec *spec);
+bool priority_is_allowed(struct request *request, const struct job_terms *terms);
+
 /* ---- request_change.c ---- */
 
 void record_change(struct request *request, Wafer__RecordKind kind, struct job *job,
@@ -75,6 +81,7 @@ void on_system_show(struct request *request);
 void on_system_fault(struct request *request);
 void on_system_drain(struct request *request);
 void on_queue(struct request *request);
+void on_update(struct request *request);
 void on_version(struct request *request);
 
 #endif

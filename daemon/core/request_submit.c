@@ -110,8 +110,16 @@ static void submit(struct request *request, const struct submission *submission)
     answer_job(request, job);
 }
 
-/* The first error of a spec, as an answer; true when there was none. */
-static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
+bool priority_is_allowed(struct request *request, const struct job_terms *terms)
+{
+    if (terms->priority >= 100 || request->is_operator)
+        return true;
+    refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
+           text_copy("p0 is for operators (p1, p2 or p3)"));
+    return false;
+}
+
+bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
 {
     struct bind_errors errors = { .items = NULL };
     struct job_terms terms;
@@ -124,11 +132,6 @@ static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     if (!good)
         return false;
     job_terms(spec, &terms);
-    if (terms.priority < 100 && !request->is_operator) {
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
-               text_copy("p0 is for operators (p1, p2 or p3)"));
-        return false;
-    }
     if (terms.queue && !core_pool(request->core, terms.queue)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
                text_format("there is no queue '%s' here (the first is '%s')", terms.queue,
@@ -221,6 +224,8 @@ void on_submit(struct request *request)
     if (!spec_is_good(request, asked->spec))
         return;
     job_terms(asked->spec, &terms);
+    if (!priority_is_allowed(request, &terms))
+        return;
 
     size_t length = wafer__job_spec__get_packed_size(asked->spec);
     owned(free) uint8_t *packed = memory_new(length);

@@ -20,6 +20,7 @@ enum statement {
     ADD_EVENT,
     ADD_SPEC,
     ADD_SUBMISSION,
+    PUT_UPDATED,
     ADD_JOB,
     CHANGE_JOB,
     COUNT_JOB,
@@ -33,6 +34,7 @@ static const char *const sql[STATEMENTS] = {
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [ADD_SPEC] = "INSERT INTO spec (body) VALUES (?1)",
     [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [PUT_UPDATED] = "INSERT OR REPLACE INTO updated VALUES (?1, ?2)",
     [CHANGE_JOB] = "UPDATE job SET view = ?4, state = ?5 WHERE id = ?1",
     [ADD_JOB] = "INSERT INTO job VALUES (?1, ?2, ?3, ?4, ?5)",
     [COUNT_JOB] = "INSERT INTO ended VALUES (?1, 1) ON CONFLICT DO UPDATE SET count = count + 1",
@@ -163,6 +165,19 @@ static int add_submission(struct history *history, const Wafer__Record *record,
     return step(history, ADD_SUBMISSION, diag);
 }
 
+static int put_updated(struct history *history, const Wafer__Record *record, struct diag *diag)
+{
+    sqlite3_stmt *statement = history->statements[PUT_UPDATED];
+    int64_t spec = 0;
+    int r = add_spec(history, record->spec, &spec, diag);
+
+    if (r < 0)
+        return r;
+    database_bind(statement, 1, record->job);
+    database_bind(statement, 2, (uint64_t)spec);
+    return step(history, PUT_UPDATED, diag);
+}
+
 static int put_job(struct history *history, const Wafer__Record *record, enum statement which,
                    struct diag *diag)
 {
@@ -220,6 +235,8 @@ int history_add(struct history *history, const Wafer__Record *record, struct dia
         r = record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED
                 ? add_submission(history, record, &event, diag)
                 : add_event(history, &event, diag);
+    if (r >= 0 && record->kind == WAFER__RECORD_KIND__JOB_UPDATED && record->has_spec)
+        r = put_updated(history, record, diag);
     if (r >= 0 && record->view && record->job_state)
         r = add_job(history, record, diag);
     if (r >= 0 && record->checkpoint)

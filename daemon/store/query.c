@@ -154,13 +154,16 @@ static int read_job(struct store *store, uint64_t id, struct store_job *job, str
     return refresh(store, job->view, diag);
 }
 
-/* The submission that made the job: of its own, or of the array that it is an element of. */
+/* What it was updated to, or what the submission had: its own, or of the array that it is an
+ * element of. */
 static int read_spec(struct store *store, uint64_t id, ProtobufCBinaryData *spec, struct diag *diag)
 {
     owned(sqlite3_finalize) sqlite3_stmt *statement = NULL;
     int r = prepare(store,
-                    "SELECT body FROM spec WHERE number = (SELECT CASE WHEN ?1 < job + count"
-                    " THEN spec END FROM submission WHERE job <= ?1 ORDER BY job DESC LIMIT 1)",
+                    "SELECT body FROM spec WHERE number = coalesce("
+                    "(SELECT spec FROM updated WHERE job = ?1),"
+                    " (SELECT CASE WHEN ?1 < job + count"
+                    " THEN spec END FROM submission WHERE job <= ?1 ORDER BY job DESC LIMIT 1))",
                     &statement, diag);
 
     if (r < 0)

@@ -36,6 +36,8 @@ static const char *const steps[] = {
     "CREATE TABLE checkpoint (number INTEGER PRIMARY KEY, job INTEGER NOT NULL,"
     " step INTEGER NOT NULL, body BLOB NOT NULL) STRICT;"
     "CREATE INDEX checkpoint_by_job ON checkpoint (job, step);",
+    /* updated   the newest spec of a job that no longer has that of its submission */
+    "CREATE TABLE updated (job INTEGER PRIMARY KEY, spec INTEGER NOT NULL) STRICT;",
 };
 
 #define VERSION ((int64_t)ELEMENTS(steps))

@@ -3,7 +3,7 @@ check_PROGRAMS += tests/cli/fake_server
 tests_cli_fake_server_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cli_fake_server_LDADD = $(CLI_LIBS)
 
-dist_check_SCRIPTS += tests/cli/test_usage.sh tests/cli/test_screens.sh tests/cli/test_jobs.sh \
+dist_check_SCRIPTS += tests/cli/test_usage.sh tests/cli/test_screens.sh tests/cli/test_jobs.sh tests/cli/test_verbs.sh \
   tests/cli/test_output.sh tests/cli/test_terminal.sh
 EXTRA_DIST += tests/cli/lib.sh
 

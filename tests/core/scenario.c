@@ -172,6 +172,21 @@ static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t fac
     step(scenario);
 }
 
+/* The words that nothing else has read are assignments, as of --set. */
+static size_t take_sets(struct scenario *scenario, const char *sets[static WORDS + 1])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < scenario->count; i++)
+        if (!scenario->used[i]) {
+            for (char *plus = scenario->words[i]; (plus = strchr(plus, '+'));)
+                *plus = ' '; /* words end at a space: 1.00+EUR */
+            sets[count++] = scenario->words[i];
+            scenario->used[i] = true;
+        }
+    return count;
+}
+
 static void on_submit(struct scenario *scenario)
 {
     static const char base[] = "{apiVersion: wafer/v1, kind: Job, name: a, workload: {model: "
@@ -181,19 +196,12 @@ static void on_submit(struct scenario *scenario)
     Wafer__SubmitRequest submit = WAFER__SUBMIT_REQUEST__INIT;
     struct bind_errors errors = { .items = NULL };
     const char *sets[WORDS + 1] = { NULL };
-    size_t set_count = 0;
     uint64_t facts_job = value(scenario, "facts", 0);
 
     submit.key = (char *)word(scenario, "key", NULL);
     SET(&submit, hold, value(scenario, "hold", 0) != 0);
     word(scenario, "uid", NULL);
-    for (size_t i = 0; i < scenario->count; i++)
-        if (!scenario->used[i]) {
-            for (char *plus = scenario->words[i]; (plus = strchr(plus, '+'));)
-                *plus = ' '; /* words end at a space: 1.00+EUR */
-            sets[set_count++] = scenario->words[i];
-            scenario->used[i] = true;
-        }
+    take_sets(scenario, sets);
     int r = job_spec_read(base, sizeof(base) - 1, sets, &submit.spec, &errors);
     ck_assert_msg(r == 0, "%s: %s", errors.count ? errors.items[0].field : "",
                   errors.count ? errors.items[0].text : "");
@@ -256,6 +264,24 @@ static void on_job_request(struct scenario *scenario, const char *verb)
         request.body_case = WAFER__REQUEST__BODY_RESUME;
         request.resume = &resume;
     }
+    ask(scenario, &request, target.job);
+}
+
+static void on_update(struct scenario *scenario)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__UpdateRequest update = WAFER__UPDATE_REQUEST__INIT;
+    Wafer__Target target = target_of(scenario);
+    const char *sets[WORDS + 1];
+
+    update.target = &target;
+    if (word(scenario, "if_version", NULL))
+        SET(&update, if_version, value(scenario, "if_version", 0));
+    word(scenario, "uid", NULL);
+    update.n_set = take_sets(scenario, sets);
+    update.set = (char **)sets;
+    request.body_case = WAFER__REQUEST__BODY_UPDATE;
+    request.update = &update;
     ask(scenario, &request, target.job);
 }
 
@@ -506,6 +532,7 @@ static const struct {
     { "release", .with_verb = on_job_request },
     { "requeue", .with_verb = on_job_request },
     { "resume", .with_verb = on_job_request },
+    { "update", .alone = on_update },
     { "show", .with_verb = on_job_request },
     { "prune", .with_verb = on_job_request },
     { "pin", .with_verb = on_checkpoint_request },

@@ -1,0 +1,29 @@
+#!/bin/sh
+# The verbs beside submit and show, on a controller with simulated systems.
+# shellcheck disable=SC1091,SC2154,SC2034,SC2015,SC2181 # lib.sh has what is missing here, and uses the rest
+. "${top_srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
+
+begin verbs
+ok 'the controller is ready'
+job "$folder/long.yaml" 1000000
+job "$folder/short.yaml" 3000
+
+# ---- update ----
+
+held=$(submit --hold "$folder/short.yaml")
+version=$(field "$held" .version)
+run 0 update "$held" --set priority=p1 --set labels.team=nlp --if-version "$version" &&
+    same "$(field "$held" .priority) $(field "$held" .labels.team)" "199 nlp"
+ok 'a waiting job gets another priority and a label'
+run 75 update "$held" --set limit=1h --if-version "$version" && err_has "has version $((version + 1)), not $version"
+ok 'who saw an older version is told the newer one'
+run 65 update "$held" --set workload.steps=5 && err_has workload.steps
+ok 'what a job computes does not change'
+run 0 show --spec "$held" && out_has 'priority: p1'
+ok 'the spec is the new one'
+kill_daemon && begin verbs && same "$(field "$held" .priority)" 199
+ok 'an update survives a kill of the controller'
+run 0 release "$held" && run 0 wait "$held" && run 0 show --spec "$held" && out_has 'team: nlp'
+ok 'history has the spec as it was at the end'
+
+finish
