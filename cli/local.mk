@@ -21,6 +21,7 @@ libcli_a_SOURCES = \
   cli/output.c cli/output.h \
   cli/page.c cli/page.h \
   cli/progress.c cli/progress.h \
+  cli/queue.c \
   cli/resume.c \
   cli/run.h \
   cli/screen.c cli/screen.h \

@@ -26,6 +26,12 @@ int run_system_ls(const struct command *command);
 int run_system_show(const struct command *command);
 int run_system_fault(const struct command *command);
 int run_system_heal(const struct command *command);
+int run_system_drain(const struct command *command);
+int run_system_undrain(const struct command *command);
+int run_queue_ls(const struct command *command);
+int run_queue_show(const struct command *command);
+int run_queue_stop(const struct command *command);
+int run_queue_start(const struct command *command);
 int run_version(const struct command *command);
 int run_help(const struct command *command);
 

@@ -107,9 +107,18 @@ const struct verb verbs[] = {
       "delete all but the newest and what is pinned", NULL, run_ckpt_prune },
     { "system", "ls", NULL, 0, 0, 0, "list systems", NULL, run_system_ls },
     { "system", "show", "SYSTEM", 1, 1, 0, "everything about a system", NULL, run_system_show },
+    { "system", "drain", "SYSTEM", 1, 1, BIT(FLAG_REASON), "let no further job start there",
+      "A job that runs there goes on to its end.\n", run_system_drain },
+    { "system", "undrain", "SYSTEM", 1, 1, 0, "let jobs start there again", NULL,
+      run_system_undrain },
     { "system", "fault", "SYSTEM crash", 2, 2, BIT(FLAG_FOR), "make a simulated system fail", NULL,
       run_system_fault },
     { "system", "heal", "SYSTEM", 1, 1, 0, "end a fault", NULL, run_system_heal },
+    { "queue", "ls", NULL, 0, 0, 0, "list queues", NULL, run_queue_ls },
+    { "queue", "show", "QUEUE", 1, 1, 0, "everything about a queue", NULL, run_queue_show },
+    { "queue", "stop", "QUEUE", 1, 1, BIT(FLAG_REASON), "start no further job of a queue",
+      "Jobs may still be handed in; those that run go on.\n", run_queue_stop },
+    { "queue", "start", "QUEUE", 1, 1, 0, "start jobs of a queue again", NULL, run_queue_start },
     { NULL, "version", NULL, 0, 0, 0, "versions of this program and of the controller", NULL,
       run_version },
     { NULL, "help", "[TOPIC]", 0, 2, 0, "this, or help on a verb, a group or a topic", NULL,
@@ -120,5 +129,6 @@ const size_t verbs_count = ELEMENTS(verbs);
 const struct group groups[] = {
     { "ckpt", "checkpoints of jobs; CKPT is JOB@STEP" },
     { "system", "the systems that jobs run on" },
+    { "queue", "where jobs wait; each has the systems of one pool" },
 };
 const size_t groups_count = ELEMENTS(groups);

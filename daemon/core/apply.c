@@ -307,11 +307,13 @@ static void system_change(struct core *core, const Wafer__SystemState *next)
     system->state.platform = text_copy(next->platform);
     system->state.host = text_copy(next->host);
     system->state.reason = text_copy(next->reason);
+    system->state.drain_reason = text_copy(next->drain_reason);
     free(before.name);
     free(before.pool);
     free(before.platform);
     free(before.host);
     free(before.reason);
+    free(before.drain_reason);
     hash_replace(core, &system->hash, &system->state.base);
     core->pass_wanted = true;
 }
@@ -348,7 +350,11 @@ static void queue_change(struct core *core, const Wafer__QueueState *next)
         wafer__queue_state__init(&queue->state);
         queue->state.name = text_copy(next->name);
     }
-    queue->state.stopped = next->stopped;
+    char *name = queue->state.name, *reason = queue->state.reason;
+    queue->state = *next; /* which may borrow from it */
+    queue->state.name = name;
+    queue->state.reason = text_copy(next->reason);
+    free(reason);
     hash_replace(core, &queue->hash, &queue->state.base);
 
     struct pool *pool = core_pool(core, next->name);
@@ -641,6 +647,7 @@ struct core *core_free(struct core *core)
         free(system->state.platform);
         free(system->state.host);
         free(system->state.reason);
+        free(system->state.drain_reason);
         free(system);
     }
     list_foreach_safe (&core->verifications, link) {
@@ -654,8 +661,10 @@ struct core *core_free(struct core *core)
         free(core->hosts[i]->state.boot_id);
         free(core->hosts[i]);
     }
-    for (size_t i = 0; i < core->queue_count; i++)
+    for (size_t i = 0; i < core->queue_count; i++) {
         free(core->queues[i].state.name);
+        free(core->queues[i].state.reason);
+    }
     for (size_t i = 0; i < core->pool_count; i++) {
         free(core->pools[i].name);
         free(core->pools[i].platform);

@@ -227,6 +227,7 @@ static const char *text_of(const Wafer__Request *message)
     case WAFER__REQUEST__BODY_HOLD: return message->hold->reason;
     case WAFER__REQUEST__BODY_REQUEUE: return message->requeue->reason;
     case WAFER__REQUEST__BODY_SYSTEM_DRAIN: return message->system_drain->reason;
+    case WAFER__REQUEST__BODY_QUEUE: return message->queue->reason;
     default: return NULL;
     }
 }
@@ -277,6 +278,7 @@ void request_handle(struct core *core, const struct input *input)
     case WAFER__REQUEST__BODY_QUEUE: on_queue(&request); break;
     case WAFER__REQUEST__BODY_VERSION: on_version(&request); break;
     case WAFER__REQUEST__BODY_UPDATE: on_update(&request); break;
+    case WAFER__REQUEST__BODY_QUEUE_LIST: on_queue_list(&request); break;
     case WAFER__REQUEST__BODY__NOT_SET:
     default:
         refuse(&request, 0, "E_REQUEST", EX_PROTOCOL, NULL,

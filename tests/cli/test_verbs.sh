@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 4
+plan 9
 
 # ---- update ----
 
@@ -29,3 +29,49 @@ ok "update without --set is wrong usage"
 alone update 7 --set limit=2h --if-version three
 exits 64 && err_has "--if-version: 'three' is not a whole number"
 ok "a version is a number"
+
+# ---- queues, and systems that are drained ----
+
+cat >"$folder/queues" <<'END'
+--- queue_list
+queues: {schema: wafer.queue.list/v1, generated_at: "2026-01-15T09:00:00Z", total: 2, items: [
+  {name: wafer, pool: wafer, platform: cs3, stopped: true, reason: upgrade, pending: 3, held: 1, running: 2, systems: 4, busy: 2, free: 1, drained: 1, down: 0},
+  {name: gpu, pool: gpu, platform: h100x8, stopped: false, pending: 0, held: 0, running: 0, systems: 2, busy: 0, free: 2, drained: 0, down: 0}]}
+END
+run queues queue ls
+exits 0 && out_is <<'END'
+QUEUE  PLATFORM  STATE    PENDING  HELD  RUNNING  SYSTEMS      REASON
+wafer  cs3       stopped        3     1        2  1 of 4 free  upgrade
+gpu    h100x8    started        0     0        0  2 of 2 free  -
+2 queues
+END
+ok "queue ls shows jobs, systems, and why one is stopped"
+
+run queues queue ls -o plain
+exits 0 && [ "$(cut -f 1,4,5,9,14 "$folder/out" | head -1)" = "wafer	stopped	3	2	upgrade" ]
+ok "queue ls -o plain has a line for each"
+
+cat >"$folder/stop" <<'END'
+--- queue
+queues: {schema: wafer.queue.list/v1, total: 1, items: [{name: wafer, stopped: true, reason: upgrade}]}
+END
+run stop queue stop wafer --reason upgrade
+exits 0 && echo "queue wafer: stopped: upgrade" | out_is && asked "stopped: true" && asked "reason: upgrade"
+ok "queue stop sends the reason, and tells what it is now"
+
+cat >"$folder/start" <<'END'
+--- queue
+queues: {schema: wafer.queue.list/v1, total: 1, items: [{name: wafer, stopped: false}]}
+END
+run start queue start wafer -o json
+exits 0 && asked "stopped: false" && [ "$(jq -r '.schema + " " + (.item.stopped | tostring)' "$folder/out")" = "wafer.queue/v1 false" ]
+ok "queue start -o json is a QueueItem"
+
+cat >"$folder/drain" <<'END'
+--- system_drain
+systems: {schema: wafer.system.list/v1, total: 1, items: [{name: s1, state: UP, drained: true, drain_reason: "NaN suspect", job: 7}]}
+END
+run drain system drain s1 --reason "NaN suspect"
+exits 0 && echo "system s1: drained: NaN suspect; job 7 runs there to its end" | out_is &&
+    asked "drained: true" && asked "NaN suspect"
+ok "system drain says what goes on there"

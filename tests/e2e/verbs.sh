@@ -3,6 +3,10 @@
 # shellcheck disable=SC1091,SC2154,SC2034,SC2015,SC2181 # lib.sh has what is missing here, and uses the rest
 . "${top_srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
 
+drained_and_up() {
+    [ "$(wafer -o json system show s1 | jq -r '.item | "\(.state) \(.drained) \(.drain_reason)"')" = 'UP true NaN suspect' ]
+}
+
 begin verbs
 ok 'the controller is ready'
 job "$folder/long.yaml" 1000000
@@ -25,5 +29,21 @@ kill_daemon && begin verbs && same "$(field "$held" .priority)" 199
 ok 'an update survives a kill of the controller'
 run 0 release "$held" && run 0 wait "$held" && run 0 show --spec "$held" && out_has 'team: nlp'
 ok 'history has the spec as it was at the end'
+
+# ---- queues and drained systems (B04) ----
+
+run 0 queue stop wafer --reason upgrade && run 0 system drain s1 --reason 'NaN suspect'
+ok 'a queue is stopped, a system is drained'
+waits=$(submit "$folder/short.yaml") && is "$waits" .reason.code QueueStopped
+ok 'a job of a stopped queue waits, and says so'
+run 0 system fault s1 crash --for 1s && within 10 drained_and_up
+ok 'a system that fails and heals stays drained, with the reason'
+kill_daemon && begin verbs && run 0 queue ls && out_has upgrade && drained_and_up &&
+    is "$waits" .reason.code QueueStopped
+ok 'both survive a kill of the controller'
+run 0 queue start wafer && run 0 system undrain s1 && run 0 wait "$waits"
+ok 'and end when somebody says so'
+run 2 queue stop nowhere && run 2 system drain nowhere
+ok 'what is not there is said'
 
 finish
