@@ -85,6 +85,7 @@ enum flag_id {
     FLAG_DRY_RUN,
     FLAG_FOR,
     FLAG_IF_VERSION,
+    FLAG_FORMAT,
     FLAGS,
 };
 

@@ -22,6 +22,7 @@ libcli_a_SOURCES = \
   cli/page.c cli/page.h \
   cli/progress.c cli/progress.h \
   cli/queue.c \
+  cli/report.c \
   cli/resume.c \
   cli/run.h \
   cli/screen.c cli/screen.h \

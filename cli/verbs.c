@@ -52,6 +52,7 @@ const struct flag flags[FLAGS] = {
     [FLAG_DRY_RUN] = { "dry-run", 0, NULL, false, "tell what would be deleted, delete nothing" },
     [FLAG_IF_VERSION] = { "if-version", 0, "N", false,
                           "only if the job still has this version ('show -o json')" },
+    [FLAG_FORMAT] = { "format", 0, "md|json|csv", false, "how to write it (default md)" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
 };
 
@@ -77,6 +78,8 @@ const struct verb verbs[] = {
       "-f ends with the job and exits with its outcome.\n", run_logs },
     { NULL, "events", "[ID]", 0, 1, BIT(FLAG_FOLLOW) | BIT(FLAG_COUNT), "who did what, and when",
       NULL, run_events },
+    { NULL, "report", "ID...", 1, ANY_NUMBER, BIT(FLAG_FORMAT), "where the time of jobs went",
+      "By cause, for each attempt and over all; what is not known is n/a.\n", run_report },
     { NULL, "wait", "ID...", 1, ANY_NUMBER, BIT(FLAG_ANY), "wait for jobs to end",
       "Exits with the outcome: of several jobs, the first that is not 0.\n", run_wait },
     { NULL, "cancel", "ID...", 1, ANY_NUMBER, BIT(FLAG_REASON) | BIT(FLAG_NOW) | BIT(FLAG_GRACE),

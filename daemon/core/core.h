@@ -141,7 +141,8 @@ struct effect {
     uint64_t checkpoint;       /* its number, for the verdict */
     bool has_manifest_digest;  /* VERIFY */
     uint8_t manifest_digest[32];
-    Wafer__Job *view; /* CHANGED; LOGS: the job as it is, for its attempts */
+    Wafer__Job *view;             /* CHANGED; HISTORY, LOGS: the job as it is, for its attempts */
+    Wafer__AttemptState *attempt; /* HISTORY: the one that goes on, or NULL */
 };
 
 struct effects {

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
   daemon/core/apply.c \
+  daemon/core/attempt_state.c \
   daemon/core/attempts.c \
   daemon/core/check.c \
   daemon/core/checkpoints.c \

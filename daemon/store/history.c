@@ -30,8 +30,9 @@ enum statement {
 };
 
 static const char *const sql[STATEMENTS] = {
-    [ADD_EVENT] = "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text)"
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [ADD_EVENT] =
+        "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text, attempt)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [ADD_SPEC] = "INSERT INTO spec (body) VALUES (?1)",
     [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [PUT_UPDATED] = "INSERT OR REPLACE INTO updated VALUES (?1, ?2)",
@@ -118,9 +119,16 @@ static void bind_event(sqlite3_stmt *statement, const Wafer__Event *event)
     database_bind_text(statement, 8, event->text);
 }
 
-static int add_event(struct history *history, const Wafer__Event *event, struct diag *diag)
+static int add_event(struct history *history, const Wafer__Event *event,
+                     const Wafer__AttemptState *attempt, struct diag *diag)
 {
     sqlite3_stmt *statement = history->statements[ADD_EVENT];
+
+    sqlite3_bind_null(statement, 9);
+    if (attempt) {
+        pack(&history->packed, &attempt->base);
+        database_bind_bytes(statement, 9, buffer_data(&history->packed), history->packed.length);
+    }
 
     database_bind(statement, 1, event->job);
     database_bind_text(statement, 2, event->kind);
@@ -234,7 +242,7 @@ int history_add(struct history *history, const Wafer__Record *record, struct dia
     if (record->job && store_event_of(record, &event, &at))
         r = record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED
                 ? add_submission(history, record, &event, diag)
-                : add_event(history, &event, diag);
+                : add_event(history, &event, record->attempt, diag);
     if (r >= 0 && record->kind == WAFER__RECORD_KIND__JOB_UPDATED && record->has_spec)
         r = put_updated(history, record, diag);
     if (r >= 0 && record->view && record->job_state)

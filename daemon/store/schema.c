@@ -36,8 +36,11 @@ static const char *const steps[] = {
     "CREATE TABLE checkpoint (number INTEGER PRIMARY KEY, job INTEGER NOT NULL,"
     " step INTEGER NOT NULL, body BLOB NOT NULL) STRICT;"
     "CREATE INDEX checkpoint_by_job ON checkpoint (job, step);",
-    /* updated   the newest spec of a job that no longer has that of its submission */
-    "CREATE TABLE updated (job INTEGER PRIMARY KEY, spec INTEGER NOT NULL) STRICT;",
+    /* updated   the newest spec of a job that no longer has that of its submission
+     * attempt   what the event ended, if it ended one; in its row, since jobs end by the thousand
+     */
+    "CREATE TABLE updated (job INTEGER PRIMARY KEY, spec INTEGER NOT NULL) STRICT;"
+    "ALTER TABLE event ADD COLUMN attempt BLOB;",
 };
 
 #define VERSION ((int64_t)ELEMENTS(steps))

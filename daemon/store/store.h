@@ -134,6 +134,15 @@ int store_history_events(struct store *store, uint64_t job, size_t limit,
                          void (*each)(void *userdata, const Wafer__Event *event), void *userdata,
                          struct diag *diag);
 
+/* What a job has been through, in order: its attempts that are over, and when it began (`held`) and
+ * ceased to be held by somebody. What one version did not keep yet is left out. */
+struct store_past_ops {
+    void (*attempt)(void *userdata, const Wafer__AttemptState *attempt); /* borrowed */
+    void (*hold)(void *userdata, int64_t time_us, bool held);
+};
+int store_history_past(struct store *store, uint64_t job, const struct store_past_ops *ops,
+                       void *userdata, struct diag *diag);
+
 /* What people read of a record; false when it is nobody's business. Strings are borrowed. */
 bool store_event_of(const Wafer__Record *record, Wafer__Event *ret, Wafer__Time *ret_at);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 9
+plan 12
 
 # ---- update ----
 
@@ -75,3 +75,31 @@ run drain system drain s1 --reason "NaN suspect"
 exits 0 && echo "system s1: drained: NaN suspect; job 7 runs there to its end" | out_is &&
     asked "drained: true" && asked "NaN suspect"
 ok "system drain says what goes on there"
+
+# ---- report ----
+
+cat >"$folder/report" <<'END'
+--- report
+report:
+  job: {id: 7, name: gpt, user: ada, state: SUCCEEDED, cause: FINISHED, attempt: 2, submitted_at: "2026-01-15T09:00:00Z", ended_at: "2026-01-15T10:00:00Z", progress: {step: 3000, max_steps: 3000}, cost: {system_s: 3000, amount: "1.50", currency: EUR, estimated: false}}
+  attempts:
+    - {attempt: 1, epoch: 1, systems: [s1, s2], cause: SYSTEM_LOST, ended_at: "2026-01-15T09:30:00Z", first_step: 0, last_step: 1200, steps_lost: 200, time: {total_s: 1800, held_s: 0, queue_s: 60, backoff_s: 0, launch_s: 5, unknown_s: 1735}}
+    - {attempt: 2, epoch: 2, systems: [s3], cause: FINISHED, ended_at: "2026-01-15T10:00:00Z", first_step: 1000, last_step: 3000, time: {total_s: 1800, held_s: 0, queue_s: 0, backoff_s: 10, launch_s: 5, compile_s: 100, load_s: 85, execute_s: 1500, checkpoint_s: 90, cleanup_s: 10, unknown_s: 0}, cost: {system_s: 1785, amount: "0.90", currency: EUR, estimated: false}}
+  time: {total_s: 3600, held_s: 0, queue_s: 60, backoff_s: 10, launch_s: 10, compile_s: 100, load_s: 85, execute_s: 1500, checkpoint_s: 90, cleanup_s: 10, unknown_s: 1735}
+  steps_lost: 200
+END
+run report report 7
+exits 0 && out_has "# job 7 gpt: SUCCEEDED" && out_has "- step 3000 of 3000, 200 steps lost" &&
+    out_has "| execute | 00:25:00 |" && out_has "| all | 01:00:00 |" &&
+    out_has "| lost: of execute, done again | n/a |" && out_has "| 1 | s1 s2 | 0 to 1200 | 200 |" &&
+    grep -q "^| 1 .*00:00:05 | n/a | n/a | n/a | n/a | n/a | 00:28:55 | 00:30:00 | n/a | n/a | SYSTEM_LOST |$" "$folder/out"
+ok "report says n/a for what is not known"
+
+run report report 7 --format csv
+exits 0 && [ "$(wc -l <"$folder/out")" -eq 4 ] && [ "$(awk -F, '{ print NF }' "$folder/out" | sort -u)" = 26 ] &&
+    [ "$(sed -n 3p "$folder/out" | cut -d, -f 1,3,19,25)" = "7,2,1500,0.90" ]
+ok "report --format csv has a line for each attempt, and one for all"
+
+run report report 7 --format json
+exits 0 && [ "$(jq -c '[.schema, .items[0].attempts[0].time.execute_s, .items[0].time.execute_s]' "$folder/out")" = '["wafer.report/v1",null,1500]' ]
+ok "report --format json has null for what is not known"

@@ -46,4 +46,21 @@ ok 'and end when somebody says so'
 run 2 queue stop nowhere && run 2 system drain nowhere
 ok 'what is not there is said'
 
+# ---- report ----
+
+seconds() { wafer -o json report "$1" | jq "$2"; }
+broken=$(submit "$folder/long.yaml") && within 20 has_reached "$broken" 400
+run 0 report "$broken" && out_has 'goes on'
+ok 'report of a job that runs has its attempt so far'
+run 0 system fault "$(field "$broken" '.systems.allocated[0]')" crash --for 10s &&
+    within 20 is "$broken" .attempt 2 && within 20 has_reached "$broken" 900
+run 0 cancel "$broken" && run 3 wait "$broken"
+[ "$(seconds "$broken" '.items[0] | [.attempts[].time.execute_s] | length == 2 and all(. > 0)')" = true ] &&
+    [ "$(seconds "$broken" '.items[0].attempts[0].steps_lost')" = "$(field "$broken" .steps_lost)" ]
+ok 'both attempts are accounted for, with the steps that were lost'
+[ "$(seconds "$broken" '.items[0].time | .total_s - (.held_s + .queue_s + .backoff_s + .launch_s + .compile_s + .load_s + .execute_s + .checkpoint_s + .cleanup_s + .unknown_s) | . >= 0 and . < 12')" = true ]
+ok 'the causes add up to all of the time'
+kill_daemon && begin verbs && [ "$(seconds "$broken" '.items[0].attempts | length')" = 2 ]
+ok 'history keeps them'
+
 finish
