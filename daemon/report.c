@@ -41,6 +41,11 @@ struct split {
         unknown, lost;
 };
 
+/* Nothing was run, as far as is known. */
+static const struct split only_waited = {
+    .compile = -1, .load = -1, .execute = -1, .checkpoint = -1, .cleanup = -1, .lost = -1
+};
+
 static int64_t positive(int64_t us)
 {
     return us > 0 ? us : 0;
@@ -245,11 +250,12 @@ static Wafer__Attempt *account_attempt(struct account *account, size_t i)
     const Wafer__AttemptState *state = past->attempts[i];
     bool is_last = i + 1 == past->attempt_count;
     uint64_t lost = steps_lost(state, is_last ? NULL : past->attempts[i + 1]);
-    struct split split = { .total = 0 };
+    struct split split = only_waited;
 
     split_wait(past, account->from_us, state->granted_us, account->not_before_us, &split);
     split_run(state, &split);
-    split.lost = is_last ? -1 : lost_us(state, lost, split.execute);
+    if (!is_last)
+        split.lost = lost_us(state, lost, split.execute);
     add_split(&account->sum, &split);
     account->from_us = state->ended_us;
     account->not_before_us = state->has_not_before_us ? state->not_before_us : 0;
@@ -272,19 +278,15 @@ Wafer__JobReport *report_new(const Wafer__Job *job, const struct report_past *pa
 {
     Wafer__JobReport *report = NEW(Wafer__JobReport);
     int64_t end_us = job->ended_at ? job->ended_at->us : now_us;
-    int64_t none = past->attempt_count ? -1 : 0;
     struct account account = {
         .past = past,
         .from_us = job->submitted_at ? job->submitted_at->us : end_us,
-        .sum = { .compile = none,
-                 .load = none,
-                 .execute = none,
-                 .checkpoint = none,
-                 .cleanup = none,
-                 .lost = job->steps_lost ? -1 : 0 },
+        .sum = past->attempt_count ? only_waited : (struct split){ .total = 0 },
     };
-    struct split since = { .total = 0 };
+    struct split since = only_waited;
 
+    if (!job->steps_lost)
+        account.sum.lost = 0;
     wafer__job_report__init(report);
     report->job = MESSAGE_COPY(job);
     count_unknown(job, past, report);
