@@ -38,7 +38,8 @@ libcli_a_SOURCES = \
   cli/verbs.c \
   cli/version.c \
   cli/wait.c \
-  cli/watch.c cli/watch.h
+  cli/watch.c cli/watch.h \
+  cli/whoami.c
 
 CLI_LIBS = libcli.a $(NET_LIBS) $(MODEL_LIBS)
 

@@ -122,6 +122,8 @@ const struct verb verbs[] = {
     { "queue", "stop", "QUEUE", 1, 1, BIT(FLAG_REASON), "start no further job of a queue",
       "Jobs may still be handed in; those that run go on.\n", run_queue_stop },
     { "queue", "start", "QUEUE", 1, 1, 0, "start jobs of a queue again", NULL, run_queue_start },
+    { NULL, "whoami", NULL, 0, 0, 0, "who you are to the controller, and what you may do", NULL,
+      run_whoami },
     { NULL, "version", NULL, 0, 0, 0, "versions of this program and of the controller", NULL,
       run_version },
     { NULL, "help", "[TOPIC]", 0, 2, 0, "this, or help on a verb, a group or a topic", NULL,

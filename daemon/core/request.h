@@ -84,6 +84,7 @@ void on_system_drain(struct request *request);
 void on_queue(struct request *request);
 void on_queue_list(struct request *request);
 void on_update(struct request *request);
+void on_whoami(struct request *request);
 void on_version(struct request *request);
 
 #endif

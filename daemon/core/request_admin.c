@@ -248,6 +248,26 @@ void on_queue(struct request *request)
     answer_queues(request, pool, 1);
 }
 
+void on_whoami(struct request *request)
+{
+    Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_WHOAMI);
+    Wafer__Whoami *view = response->whoami = NEW(Wafer__Whoami);
+
+    wafer__whoami__init(view);
+    SET(view, uid, request->uid);
+    SET(view, gid, request->input->request.gid);
+    view->roles = NEW(char *);
+    view->roles[view->n_roles++] = text_copy(request->is_operator ? "operator" : "engineer");
+    view->limits = NEW(Wafer__Whoami__Limits);
+    wafer__whoami__limits__init(view->limits);
+    SET(view->limits, connections, LIMIT_CONNECTIONS_PER_UID);
+    SET(view->limits, job_file_bytes, LIMIT_JOB_FILE_BYTES);
+    SET(view->limits, array_elements, LIMIT_ARRAY_ELEMENTS);
+    SET(view->limits, systems, LIMIT_SYSTEMS);
+    SET(view->limits, string_bytes, LIMIT_STRING_BYTES);
+    effect_reply(request->core, request->input, response);
+}
+
 void on_version(struct request *request)
 {
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_VERSION);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 12
+plan 13
 
 # ---- update ----
 
@@ -103,3 +103,14 @@ ok "report --format csv has a line for each attempt, and one for all"
 run report report 7 --format json
 exits 0 && [ "$(jq -c '[.schema, .items[0].attempts[0].time.execute_s, .items[0].time.execute_s]' "$folder/out")" = '["wafer.report/v1",null,1500]' ]
 ok "report --format json has null for what is not known"
+
+# ---- whoami ----
+
+cat >"$folder/whoami" <<'END'
+--- whoami
+whoami: {uid: 0, gid: 0, roles: [operator, admin], clearance: internal, limits: {connections: 16, job_file_bytes: 1048576, array_elements: 100000, systems: 2048}}
+END
+run whoami whoami
+exits 0 && out_has "root  uid 0  gid 0" && out_has "roles       operator, admin" && out_has "clearance   internal" &&
+    out_has "16 connections"
+ok "whoami shows what the controller says"

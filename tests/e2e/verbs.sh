@@ -63,4 +63,9 @@ ok 'the causes add up to all of the time'
 kill_daemon && begin verbs && [ "$(seconds "$broken" '.items[0].attempts | length')" = 2 ]
 ok 'history keeps them'
 
+# ---- whoami ----
+
+run 0 -o json whoami && same "$(jq -c '[.item.uid, .item.roles]' "$folder/out")" "[$(id -u),[\"operator\"]]"
+ok 'whoami is who runs the controller: an operator'
+
 finish
