@@ -86,6 +86,8 @@ enum flag_id {
     FLAG_FOR,
     FLAG_IF_VERSION,
     FLAG_FORMAT,
+    FLAG_START,
+    FLAG_FIX,
     FLAGS,
 };
 

@@ -9,6 +9,7 @@ libcli_a_SOURCES = \
   cli/connection.c cli/connection.h \
   cli/event_line.c cli/event_line.h \
   cli/events.c \
+  cli/explain.c \
   cli/follow.c cli/follow.h \
   cli/help.c \
   cli/job_list.c cli/job_list.h \

@@ -7,6 +7,7 @@
 int run_submit(const struct command *command);
 int run_ls(const struct command *command);
 int run_show(const struct command *command);
+int run_explain(const struct command *command);
 int run_logs(const struct command *command);
 int run_events(const struct command *command);
 int run_report(const struct command *command);

@@ -53,6 +53,8 @@ const struct flag flags[FLAGS] = {
     [FLAG_IF_VERSION] = { "if-version", 0, "N", false,
                           "only if the job still has this version ('show -o json')" },
     [FLAG_FORMAT] = { "format", 0, "md|json|csv", false, "how to write it (default md)" },
+    [FLAG_START] = { "start", 0, NULL, false, "only when it starts, as far as that is known" },
+    [FLAG_FIX] = { "fix", 0, NULL, false, "only the commands that could help, one a line" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
 };
 
@@ -73,6 +75,8 @@ const struct verb verbs[] = {
       "list jobs", "A state of ended jobs in --state implies --all.\n", run_ls },
     { NULL, "show", "ID", 1, 1, BIT(FLAG_SPEC), "everything about a job",
       "Ends with the newest five events. --spec prints a file that submit takes.\n", run_show },
+    { NULL, "explain", "ID", 1, 1, BIT(FLAG_START) | BIT(FLAG_FIX),
+      "why a job waits, or why it ended, and what can be done", NULL, run_explain },
     { NULL, "logs", "ID", 1, 1,
       BIT(FLAG_FOLLOW) | BIT(FLAG_TAIL) | BIT(FLAG_ATTEMPT) | BIT(FLAG_RAW), "what a job printed",
       "-f ends with the job and exits with its outcome.\n", run_logs },

@@ -317,6 +317,25 @@ static int collect_past(struct daemon *daemon, const struct effect *effect, stru
     return r;
 }
 
+/* The core has said why; what the job has been through is added. */
+static void answer_explanation(struct daemon *daemon, const struct effect *effect)
+{
+    owned(report_past_done) struct report_past past = { .attempts = NULL };
+    Wafer__Explanation *explanation = effect->response->explanation;
+    struct diag diag;
+
+    if (collect_past(daemon, effect, &past, &diag) < 0) {
+        fail(daemon, effect, &diag);
+        return;
+    }
+    Wafer__JobReport *report = report_new(effect->view, &past, daemon_time_us(daemon));
+    explanation->attempts = TAKE(report->attempts);
+    explanation->n_attempts = report->n_attempts;
+    report->n_attempts = 0;
+    wafer__job_report__free_unpacked(report, NULL);
+    sessions_reply(daemon->sessions, effect->client, effect->response);
+}
+
 static void answer_report(struct daemon *daemon, const struct effect *effect)
 {
     owned(report_past_done) struct report_past past = { .attempts = NULL };
@@ -341,6 +360,7 @@ void history_answer(struct daemon *daemon, const struct effect *effect)
     switch (effect->message->body_case) {
     case WAFER__REQUEST__BODY_LIST: answer_list(daemon, effect); break;
     case WAFER__REQUEST__BODY_SHOW: answer_show(daemon, effect); break;
+    case WAFER__REQUEST__BODY_EXPLAIN: answer_explanation(daemon, effect); break;
     case WAFER__REQUEST__BODY_REPORT: answer_report(daemon, effect); break;
     case WAFER__REQUEST__BODY_EVENTS: send_events(daemon, effect, false, &told); break;
     default:

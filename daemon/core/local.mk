@@ -8,6 +8,7 @@ libcore_a_SOURCES = \
   daemon/core/checkpoints.c \
   daemon/core/core.c daemon/core/core.h \
   daemon/core/effects.c \
+  daemon/core/forecast.c daemon/core/forecast.h \
   daemon/core/hash.c \
   daemon/core/hosts.c \
   daemon/core/objects.c \
@@ -15,6 +16,7 @@ libcore_a_SOURCES = \
   daemon/core/request_admin.c \
   daemon/core/request_change.c \
   daemon/core/request_checkpoint.c \
+  daemon/core/request_explain.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \

@@ -279,6 +279,7 @@ void request_handle(struct core *core, const struct input *input)
     case WAFER__REQUEST__BODY_VERSION: on_version(&request); break;
     case WAFER__REQUEST__BODY_UPDATE: on_update(&request); break;
     case WAFER__REQUEST__BODY_WHOAMI: on_whoami(&request); break;
+    case WAFER__REQUEST__BODY_EXPLAIN: on_explain(&request); break;
     case WAFER__REQUEST__BODY_REPORT: on_report(&request); break;
     case WAFER__REQUEST__BODY_QUEUE_LIST: on_queue_list(&request); break;
     case WAFER__REQUEST__BODY__NOT_SET:

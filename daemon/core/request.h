@@ -65,6 +65,7 @@ void on_show(struct request *request);
 void on_watch(struct request *request);
 void on_logs(struct request *request);
 void on_report(struct request *request);
+void on_explain(struct request *request);
 void on_events(struct request *request);
 void on_list(struct request *request);
 void on_cancel(struct request *request);

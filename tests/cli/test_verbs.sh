@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 13
+plan 17
 
 # ---- update ----
 
@@ -114,3 +114,67 @@ run whoami whoami
 exits 0 && out_has "root  uid 0  gid 0" && out_has "roles       operator, admin" && out_has "clearance   internal" &&
     out_has "16 connections"
 ok "whoami shows what the controller says"
+
+# ---- explain ----
+
+cat >"$folder/explain" <<'END'
+--- explain
+explanation:
+  job: {id: 7, name: gpt, state: PENDING, pool: wafer, systems: {requested: 2, min: 1}, reason: {code: Resources, since: "2026-01-15T09:00:00Z", detail: "needs 2 systems of one host, 1 free", blockers: [{kind: job, id: 3}], est_start: "2026-01-15T17:40:00Z", est_basis: "time limits; may be earlier"}}
+  position: 1
+  queued: 6
+  systems:
+    - {system: s1, use: BUSY, job: 3, until: "2026-01-15T17:40:00Z"}
+    - {system: s2, use: FREE}
+    - {system: s3, use: DRAINED, reason: "NaN suspect", since: "2026-01-15T08:12:00Z"}
+    - {system: s4, use: BUSY}
+  checks:
+    - {reason: Priority, holds: false, text: "priority (position 1 of 6)"}
+    - {reason: RetryBackoff, holds: true, text: "retries (1 failures in a row)"}
+  advice:
+    - {text: "run on 1 (its min, 1, allows it)", command: "wafer update 7 --set systems.count=1"}
+    - {text: "ask an operator about s3"}
+END
+run explain explain 7
+exits 0 && out_is <<'END'
+7 gpt PENDING
+  reason      Resources: needs 2 systems of one host, 1 free
+  since       2026-01-15 09:00:00+00:00
+  blocked by  job 3
+  systems     needs 2; pool wafer has 4
+              1 free (s2)
+              2 busy (s1 by job 3 until 2026-01-15 17:40:00+00:00 at most; s4)
+              1 drained (s3: NaN suspect, since 2026-01-15 08:12:00+00:00)
+  also        retries (1 failures in a row)
+  not because priority (position 1 of 6)
+  position    1 of 6
+  start       by 2026-01-15 17:40:00+00:00 (time limits; may be earlier)
+  you can     run on 1 (its min, 1, allows it): wafer update 7 --set systems.count=1
+              ask an operator about s3
+END
+ok "explain shows the reason, the systems, what is not the cause, and what can be done"
+
+run explain explain 7 --fix
+exits 0 && echo "wafer update 7 --set systems.count=1" | out_is && err_has "ask an operator about s3"
+ok "explain --fix has commands alone on stdout"
+
+run explain explain 7 --start --tz UTC
+exits 0 && echo "by 2026-01-15 17:40:00Z (time limits; may be earlier)" | out_is
+ok "explain --start is one line"
+
+cat >"$folder/ended" <<'END'
+--- explain
+explanation:
+  job: {id: 7, name: gpt, state: FAILED, cause: RETRY_LIMIT, detail: "s1 is lost", ended_at: "2026-01-15T10:00:00Z"}
+  attempts:
+    - {attempt: 1, systems: [s1], first_step: 0, last_step: 120, steps_lost: 20, ended_at: "2026-01-15T09:30:00Z", cause: SYSTEM_LOST}
+    - {attempt: 2, systems: [s2], first_step: 100, last_step: 130, ended_at: "2026-01-15T10:00:00Z", cause: SYSTEM_LOST, detail: "no word"}
+END
+run ended explain 7
+exits 0 && out_is <<'END'
+7 gpt FAILED
+  cause       RETRY_LIMIT: s1 is lost
+  attempts    1: on s1, step 0 to 120, 20 lost, SYSTEM_LOST
+              2: on s2, step 100 to 130, SYSTEM_LOST: no word
+END
+ok "explain of what has ended has its cause and its attempts"

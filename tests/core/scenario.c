@@ -233,7 +233,9 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     Wafer__ResumeRequest resume = WAFER__RESUME_REQUEST__INIT;
     Wafer__ShowRequest show = WAFER__SHOW_REQUEST__INIT;
     Wafer__CheckpointPruneRequest prune = WAFER__CHECKPOINT_PRUNE_REQUEST__INIT;
+    Wafer__ExplainRequest explain = WAFER__EXPLAIN_REQUEST__INIT;
 
+    explain.target = &target;
     cancel.target = hold.target = release.target = requeue.target = resume.target = show.target =
         prune.target = &target;
     if (strcmp(verb, "cancel") == 0) {
@@ -252,6 +254,9 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     } else if (strcmp(verb, "show") == 0) {
         request.body_case = WAFER__REQUEST__BODY_SHOW;
         request.show = &show;
+    } else if (strcmp(verb, "explain") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_EXPLAIN;
+        request.explain = &explain;
     } else if (strcmp(verb, "prune") == 0) {
         request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
         request.checkpoint_prune = &prune;
@@ -533,6 +538,7 @@ static const struct {
     { "requeue", .with_verb = on_job_request },
     { "resume", .with_verb = on_job_request },
     { "update", .alone = on_update },
+    { "explain", .with_verb = on_job_request },
     { "show", .with_verb = on_job_request },
     { "prune", .with_verb = on_job_request },
     { "pin", .with_verb = on_checkpoint_request },

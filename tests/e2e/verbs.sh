@@ -68,4 +68,22 @@ ok 'history keeps them'
 run 0 -o json whoami && same "$(jq -c '[.item.uid, .item.roles]' "$folder/out")" "[$(id -u),[\"operator\"]]"
 ok 'whoami is who runs the controller: an operator'
 
+# ---- explain ----
+
+run 0 system drain s1 --reason 'NaN suspect'
+for system in s2 s3 s4; do submit --limit 2h "$folder/long.yaml" >>"$folder/running"; done
+waits=$(submit --systems 1..2 "$folder/long.yaml")
+within 10 is "$waits" .reason.code Resources
+run 0 explain "$waits" && out_has 'Resources: needs 2 systems' && out_has '1 drained (s1: NaN suspect' &&
+    out_has 'wafer system undrain s1' && out_has 'position    1 of 1'
+ok 'explain says why a job waits, and what would help'
+run 0 explain "$waits" --fix && sh -c "$(sed -n "s|^wafer|'$top_builddir/wafer'|p" "$folder/out" | head -n 1)" >/dev/null &&
+    run 0 update "$waits" --set systems.count=1 && within 10 runs "$waits"
+ok 'and doing so helps'
+run 0 explain "$broken" && out_has 'cause       CANCELLED' && out_has 'SYSTEM_FAILED' && out_has "wafer resume $broken"
+ok 'explain of an ended job has its attempts'
+# shellcheck disable=SC2046 # ids are words
+run 0 cancel -y --now "$waits" $(cat "$folder/running") && within 10 all_free
+ok 'all are cancelled'
+
 finish
