@@ -88,6 +88,8 @@ enum flag_id {
     FLAG_FORMAT,
     FLAG_START,
     FLAG_FIX,
+    FLAG_ONLY,
+    FLAG_EQUAL,
     FLAGS,
 };
 

@@ -7,6 +7,7 @@ libcli_a_SOURCES = \
   cli/checkpoint.c \
   cli/command.c cli/command.h \
   cli/connection.c cli/connection.h \
+  cli/diff.c \
   cli/event_line.c cli/event_line.h \
   cli/events.c \
   cli/explain.c \

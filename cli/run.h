@@ -11,6 +11,7 @@ int run_explain(const struct command *command);
 int run_logs(const struct command *command);
 int run_events(const struct command *command);
 int run_report(const struct command *command);
+int run_diff(const struct command *command);
 int run_wait(const struct command *command);
 int run_cancel(const struct command *command);
 int run_hold(const struct command *command);

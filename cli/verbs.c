@@ -55,6 +55,8 @@ const struct flag flags[FLAGS] = {
     [FLAG_FORMAT] = { "format", 0, "md|json|csv", false, "how to write it (default md)" },
     [FLAG_START] = { "start", 0, NULL, false, "only when it starts, as far as that is known" },
     [FLAG_FIX] = { "fix", 0, NULL, false, "only the commands that could help, one a line" },
+    [FLAG_ONLY] = { "only", 0, "SECTION", false, "spec, data, env, metrics or cost" },
+    [FLAG_EQUAL] = { "all", 0, NULL, false, "what is equal too" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
 };
 
@@ -84,6 +86,8 @@ const struct verb verbs[] = {
       NULL, run_events },
     { NULL, "report", "ID...", 1, ANY_NUMBER, BIT(FLAG_FORMAT), "where the time of jobs went",
       "By cause, for each attempt and over all; what is not known is n/a.\n", run_report },
+    { NULL, "diff", "A B", 2, 2, BIT(FLAG_ONLY) | BIT(FLAG_EQUAL), "what differs between two jobs",
+      "Exits with 1 when something does.\n", run_diff },
     { NULL, "wait", "ID...", 1, ANY_NUMBER, BIT(FLAG_ANY), "wait for jobs to end",
       "Exits with the outcome: of several jobs, the first that is not 0.\n", run_wait },
     { NULL, "cancel", "ID...", 1, ANY_NUMBER, BIT(FLAG_REASON) | BIT(FLAG_NOW) | BIT(FLAG_GRACE),

@@ -75,6 +75,11 @@ char *bind_json_text(const ProtobufCMessage *message, bool pretty); /* the calle
 /* Only keys that are set, in schema order, as bind_yaml() reads them. The caller frees. */
 char *bind_yaml_text(const ProtobufCMessage *message);
 
+/* Each single value that is set, in the order of the schema: its path, as errors name it, and its
+ * text as in YAML but without quotes. */
+void bind_leaves(const ProtobufCMessage *message,
+                 void (*each)(void *userdata, const char *path, const char *text), void *userdata);
+
 /* The nearest of `names` (NULL ends them) to what somebody wrote, or NULL when none is near. */
 const char *bind_nearest(const char *written, const char *const *names);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 17
+plan 21
 
 # ---- update ----
 
@@ -178,3 +178,35 @@ exits 0 && out_is <<'END'
               2: on s2, step 100 to 130, SYSTEM_LOST: no word
 END
 ok "explain of what has ended has its cause and its attempts"
+
+# ---- diff ----
+
+pair() { # of the second job: LIMIT TOKENS
+    cat <<END
+--- show
+show: {job: {id: 7, name: gpt, state: SUCCEEDED, progress: {step: 100, tokens_per_s: 51200}, cost: {amount: "354.67", currency: EUR}}, spec: {apiVersion: wafer/v1, kind: Job, name: gpt, limit: 12h, data: {inputs: [{id: corpus-v2}]}, program: {env: {SEED: "1"}}}}
+--- show
+show: {job: {id: 8, name: gpt, state: SUCCEEDED, progress: {step: 100, tokens_per_s: $2}, cost: {amount: "354.67", currency: EUR}}, spec: {apiVersion: wafer/v1, kind: Job, name: gpt, limit: $1, data: {inputs: [{id: corpus-v2}]}, program: {env: {SEED: "1"}}}}
+END
+}
+pair 1d 49800 >"$folder/other"
+run other diff 7 8
+exits 1 && out_is <<'END'
+spec.limit  12h → 1-00:00:00
+metrics.tokens_per_s  51200 → 49800  (-2.7%)
+2 differ, 9 equal ones hidden (--all)
+END
+ok "diff shows what differs, and exits with 1"
+
+pair 12h 51200 >"$folder/same"
+run same diff 7 8
+exits 0 && echo "0 differ, 11 equal ones hidden (--all)" | out_is
+ok "diff of what is equal exits with 0"
+
+run other diff 7 8 --only env --all -o plain
+exits 0 && printf 'env\tenv.SEED\t1\t1\tyes\n' | out_is
+ok "diff --only looks at one section; --all shows what is equal"
+
+run other diff 7 8 --only cost -o json
+exits 0 && [ "$(jq -c '[.schema, .a, .b, .different, .equal]' "$folder/out")" = '["wafer.diff/v1",7,8,0,2]' ]
+ok "diff -o json counts"

@@ -86,4 +86,9 @@ ok 'explain of an ended job has its attempts'
 run 0 cancel -y --now "$waits" $(cat "$folder/running") && within 10 all_free
 ok 'all are cancelled'
 
+# ---- diff ----
+
+run 0 diff "$held" "$held" && run 1 diff "$held" "$broken" && out_has 'spec.workload.steps  3000 → 1000000'
+ok 'diff: 0 for the same, 1 and what it is for others'
+
 finish
