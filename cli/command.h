@@ -90,6 +90,8 @@ enum flag_id {
     FLAG_FIX,
     FLAG_ONLY,
     FLAG_EQUAL,
+    FLAG_CONFIG,
+    FLAG_BACKUP,
     FLAGS,
 };
 

@@ -1,6 +1,6 @@
 # cli — the wafer program; net, model and base: the wire is its contract
 noinst_LIBRARIES += libcli.a
-libcli_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+libcli_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DHELPERDIR='"$(libexecdir)/waferd"'
 libcli_a_SOURCES = \
   cli/arguments.c cli/arguments.h \
   cli/change.c \
@@ -8,6 +8,7 @@ libcli_a_SOURCES = \
   cli/command.c cli/command.h \
   cli/connection.c cli/connection.h \
   cli/diff.c \
+  cli/doctor.c \
   cli/event_line.c cli/event_line.h \
   cli/events.c \
   cli/explain.c \

@@ -57,6 +57,8 @@ const struct flag flags[FLAGS] = {
     [FLAG_FIX] = { "fix", 0, NULL, false, "only the commands that could help, one a line" },
     [FLAG_ONLY] = { "only", 0, "SECTION", false, "spec, data, env, metrics or cost" },
     [FLAG_EQUAL] = { "all", 0, NULL, false, "what is equal too" },
+    [FLAG_CONFIG] = { "config", 0, "FILE", false, "the site file (default: the controller's)" },
+    [FLAG_BACKUP] = { "backup", 0, "DIR", false, "copy the state into a new directory instead" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
 };
 
@@ -130,6 +132,11 @@ const struct verb verbs[] = {
     { "queue", "stop", "QUEUE", 1, 1, BIT(FLAG_REASON), "start no further job of a queue",
       "Jobs may still be handed in; those that run go on.\n", run_queue_stop },
     { "queue", "start", "QUEUE", 1, 1, 0, "start jobs of a queue again", NULL, run_queue_start },
+    { NULL, "doctor", "[DIR]", 0, 1, BIT(FLAG_CONFIG) | BIT(FLAG_BACKUP),
+      "is the controller's state whole, and what is around it as it should be",
+      "Of the site file, or of DIR, a directory of 'waferd --dev'; also while no controller runs.\n"
+      "Changes nothing. Exits with 1 when something is wrong.\n",
+      run_doctor },
     { NULL, "whoami", NULL, 0, 0, 0, "who you are to the controller, and what you may do", NULL,
       run_whoami },
     { NULL, "version", NULL, 0, 0, 0, "versions of this program and of the controller", NULL,

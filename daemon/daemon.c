@@ -16,6 +16,7 @@
 #include "effects.h"
 #include "log.h"
 #include "logs.h"
+#include "restore.h"
 #include "session.h"
 #include "snapshot_policy.h"
 #include "startup.h"
@@ -108,6 +109,7 @@ static void on_queue(void *userdata, struct store_batch *batch)
 {
     struct daemon *daemon = userdata;
 
+    restore_keep_floor(daemon);
     store_queue(daemon->store, batch);
 }
 

@@ -455,6 +455,8 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
     }
     if (record->has_term)
         core->term = record->term;
+    if (record->has_next_job && record->next_job > core->next_job)
+        core->next_job = record->next_job;
 
     struct job *job = record->has_job ? core_job(core, record->job) : NULL;
     if (job)

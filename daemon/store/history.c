@@ -26,6 +26,7 @@ enum statement {
     COUNT_JOB,
     PUT_CHECKPOINT,
     DELETE_CHECKPOINT,
+    FORGET_COPY,
     STATEMENTS,
 };
 
@@ -41,6 +42,7 @@ static const char *const sql[STATEMENTS] = {
     [COUNT_JOB] = "INSERT INTO ended VALUES (?1, 1) ON CONFLICT DO UPDATE SET count = count + 1",
     [PUT_CHECKPOINT] = "INSERT INTO checkpoint VALUES (?1, ?2, ?3, ?4)"
                        " ON CONFLICT DO UPDATE SET step = ?3, body = ?4",
+    [FORGET_COPY] = "DELETE FROM copy",
     [DELETE_CHECKPOINT] = "DELETE FROM checkpoint WHERE number = ?1",
 };
 
@@ -247,6 +249,8 @@ int history_add(struct history *history, const Wafer__Record *record, struct dia
         r = put_updated(history, record, diag);
     if (r >= 0 && record->view && record->job_state)
         r = add_job(history, record, diag);
+    if (r >= 0 && record->kind == WAFER__RECORD_KIND__STATE_RESTORED)
+        r = step(history, FORGET_COPY, diag);
     if (r >= 0 && record->checkpoint)
         r = put_checkpoint(history, record->checkpoint, diag);
     return r;

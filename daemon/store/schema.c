@@ -40,7 +40,10 @@ static const char *const steps[] = {
      * attempt   what the event ended, if it ended one; in its row, since jobs end by the thousand
      */
     "CREATE TABLE updated (job INTEGER PRIMARY KEY, spec INTEGER NOT NULL) STRICT;"
-    "ALTER TABLE event ADD COLUMN attempt BLOB;",
+    "ALTER TABLE event ADD COLUMN attempt BLOB;"
+    /* copy      a row in it, in a copy that was made by store_backup() and that nobody has run yet
+     */
+    "CREATE TABLE copy (made_us INTEGER NOT NULL) STRICT;",
 };
 
 #define VERSION ((int64_t)ELEMENTS(steps))
@@ -102,4 +105,9 @@ int schema_upgrade(sqlite3 *database, struct diag *diag)
             return r;
     }
     return 0;
+}
+
+int64_t schema_version(void)
+{
+    return VERSION;
 }

@@ -52,6 +52,8 @@ void render_record(struct buffer *text, const Wafer__Record *record)
     if (record->queue)
         buffer_format(text, " queue=%s%s", record->queue->name,
                       record->queue->stopped ? " stopped" : "");
+    if (record->has_next_job)
+        number(text, "next_job", record->next_job);
     if (record->array_count)
         number(text, "array_count", record->array_count);
     if (record->has_cause)

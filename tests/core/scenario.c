@@ -347,7 +347,7 @@ static Wafer__Fence fence_of(struct scenario *scenario)
 
     uint64_t job = value(scenario, "job", value(scenario, "running", 1));
 
-    fence.term = 1;
+    fence.term = value(scenario, "term", 1);
     fence.epoch = strcmp(word(scenario, "epoch", ""), "now") == 0 && job < 64
                       ? scenario->epochs[job]
                       : value(scenario, "epoch", 1);
@@ -509,6 +509,40 @@ static void on_restart(struct scenario *scenario)
     take(scenario);
 }
 
+static uint32_t last_attempt(void *userdata, uint64_t job)
+{
+    return job == 1 ? *(uint32_t *)userdata : 0;
+}
+
+/* A copy that was made after record `at` is put in place of the state. */
+static void on_restore(struct scenario *scenario)
+{
+    size_t at = value(scenario, "at", 0);
+    uint32_t attempt = (uint32_t)value(scenario, "attempt", 0); /* of job 1, in the vault */
+    struct core_restoration restoration = { .term = value(scenario, "term", 2),
+                                            .next_job = value(scenario, "next_job", 1000),
+                                            .last_attempt = last_attempt,
+                                            .userdata = &attempt };
+    struct diag diag = { 0 };
+
+    ck_assert_uint_le(at, scenario->journal.count);
+    while (scenario->journal.count > at)
+        wafer__record__free_unpacked(scenario->journal.items[--scenario->journal.count], NULL);
+    core_free(scenario->core);
+    core_free(scenario->shadow);
+    scenario->core = make_core();
+    scenario->shadow = make_core();
+    for (size_t i = 0; i < at; i++) {
+        ck_assert_int_eq(core_apply(scenario->core, scenario->journal.items[i], &diag), 0);
+        ck_assert_int_eq(core_apply(scenario->shadow, scenario->journal.items[i], &diag), 0);
+    }
+    core_restore(scenario->core, scenario->input.time_us, scenario->input.mono_us, &restoration,
+                 &scenario->records, &scenario->effects);
+    core_recover(scenario->core, scenario->input.time_us, scenario->input.mono_us,
+                 &scenario->records, &scenario->effects);
+    take(scenario);
+}
+
 static void on_plain(struct scenario *scenario, enum input_type type)
 {
     scenario->input.type = type;
@@ -564,6 +598,7 @@ static const struct {
     { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
     { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
     { "restart", .alone = on_restart },
+    { "restore", .alone = on_restore },
 };
 
 struct scenario *scenario_new(void)

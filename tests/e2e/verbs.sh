@@ -3,6 +3,11 @@
 # shellcheck disable=SC1091,SC2154,SC2034,SC2015,SC2181 # lib.sh has what is missing here, and uses the rest
 . "${top_srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
 
+# alone_on_systems JOB: it runs, and no system is another's.
+alone_on_systems() {
+    runs "$1" && [ "$(wafer -o json system ls | jq -c '[.items[].job | select(. != null)]')" = "[$1]" ]
+}
+
 drained_and_up() {
     [ "$(wafer -o json system show s1 | jq -r '.item | "\(.state) \(.drained) \(.drain_reason)"')" = 'UP true NaN suspect' ]
 }
@@ -90,5 +95,38 @@ ok 'all are cancelled'
 
 run 0 diff "$held" "$held" && run 1 diff "$held" "$broken" && out_has 'spec.workload.steps  3000 → 1000000'
 ok 'diff: 0 for the same, 1 and what it is for others'
+
+# ---- doctor, and a restore from a copy (ids are never given twice) ----
+
+run 0 doctor "$dir" && ! grep -q '^fail' "$folder/out" && out_has 'is whole'
+ok 'doctor finds nothing wrong'
+survivor=$(submit "$folder/long.yaml") && within 20 has_reached "$survivor" 400
+run 0 doctor "$dir" --backup "$folder/copy" && run 1 doctor "$dir" --backup "$folder/copy"
+ok 'a copy is made of a controller that runs, and never over another'
+lost=$(submit "$folder/long.yaml") && within 20 runs "$lost" && last=$(submit --hold "$folder/short.yaml")
+ok 'work goes on, which the copy does not know'
+kill_daemon
+run 0 doctor "$dir" && out_has 'no controller runs'
+ok 'doctor works without a controller'
+mkdir "$folder/gone" && mv "$dir/state.db" "$dir"/state.db-* "$dir/snapshots" "$folder/gone/" && cp "$folder/copy/state.db" "$dir/"
+wafer -o json doctor "$dir" >"$folder/out" # with what retention has deleted since, this may fail
+jq -e '[.items[] | select(.text | test("copy that nobody has run"))] | length == 1' "$folder/out" >/dev/null
+ok 'doctor knows a copy for one'
+begin verbs && fresh=$(submit --hold "$folder/short.yaml") && [ "$fresh" -gt "$last" ]
+ok "after the restore new ids are above all that were given"
+run 77 show "$lost" && run 77 show "$last"
+ok 'what the copy does not know is not there'
+within 30 alone_on_systems "$survivor"
+ok 'what it knows runs on, and nothing else does'
+has_event "$survivor" 'STATE_RESTORED\|put back from a copy'
+ok 'and its events say what happened'
+kill_daemon && begin verbs && again=$(submit --hold "$folder/short.yaml") && [ "$again" -eq $((fresh + 1)) ]
+ok 'a restart after that is like any other'
+run 0 cancel -y --now "$survivor" && within 10 all_free
+manifest=$(find "$dir/vault/ckpt" -name manifest | head -n 1)
+echo damage >"$manifest" && run 1 doctor "$dir" && grep -q '^fail vault' "$folder/out"
+ok 'doctor finds a damaged manifest'
+run 78 doctor --config "$folder/nowhere.yaml" && err_has nowhere.yaml
+ok 'a site file that is not there is said'
 
 finish
