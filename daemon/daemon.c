@@ -17,6 +17,7 @@
 #include "log.h"
 #include "logs.h"
 #include "session.h"
+#include "sight.h"
 #include "snapshot_policy.h"
 #include "startup.h"
 #include "streams.h"
@@ -76,11 +77,6 @@ void daemon_agent_came(struct daemon *daemon, int64_t seen_us)
         return;
     clock_thaw(&daemon->clock, daemon_boottime_us(), seen_us);
     daemon_clock_changed(daemon);
-}
-
-bool daemon_sees_all(uid_t uid)
-{
-    return uid == 0 || uid == geteuid();
 }
 
 /* ---- steps ---- */
@@ -293,6 +289,19 @@ static int make_loop(struct daemon *daemon, struct diag *diag)
     return r < 0 ? diag_fail(diag, r, "no event loop: %s", strerror(-r)) : 0;
 }
 
+static bool client_sees_job(void *userdata, uint64_t client, const Wafer__Job *view)
+{
+    struct rights rights;
+    return sight_rights(userdata, client, &rights) && sight_job(&rights, view);
+}
+
+static bool client_sees_event(void *userdata, uint64_t client, const Wafer__Event *event,
+                              const struct sight_object *object)
+{
+    struct rights rights;
+    return sight_rights(userdata, client, &rights) && sight_event(&rights, event, object);
+}
+
 static int send_to_client(void *userdata, uint64_t client, const Wafer__Response *response)
 {
     struct daemon *daemon = userdata;
@@ -302,7 +311,9 @@ static int send_to_client(void *userdata, uint64_t client, const Wafer__Response
 
 static int make_parts(struct daemon *daemon, struct diag *diag)
 {
-    static const struct streams_ops streams_ops = { .send = send_to_client };
+    static const struct streams_ops streams_ops = { .send = send_to_client,
+                                                    .sees_job = client_sees_job,
+                                                    .sees_event = client_sees_event };
     static const struct logs_ops logs_ops = { .send = send_to_client };
     int r = workers_new(daemon->event, &daemon->workers, diag);
 

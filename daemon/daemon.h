@@ -58,9 +58,6 @@ int64_t daemon_boottime_us(void);
 int64_t daemon_mono_us(void);
 int64_t daemon_time_us(const struct daemon *daemon);
 
-/* Root, and whoever this process runs as: may see the jobs of everybody. */
-bool daemon_sees_all(uid_t uid);
-
 /* Hand an input to the core; its times are filled in here. What it decides leaves by itself once it
  * is durable. */
 void daemon_step(struct daemon *daemon, struct input *input);

@@ -14,6 +14,7 @@
 #include "logs.h"
 #include "model/job.h"
 #include "session.h"
+#include "sight.h"
 #include "streams.h"
 
 /* ---- effects ---- */
@@ -29,8 +30,7 @@ static void subscribe(struct daemon *daemon, const struct effect *effect)
     const Wafer__Request *request = effect->message;
     struct stream_reader reader = { .client = effect->client,
                                     .request = effect->request,
-                                    .uid = effect->uid,
-                                    .sees_all = daemon_sees_all(effect->uid) };
+                                    .uid = effect->uid };
 
     if (!sessions_begin_stream(daemon->sessions, effect->client, effect->request))
         return;
@@ -115,8 +115,11 @@ static void tell(struct daemon *daemon, const Wafer__Record *record)
         return;
     if (news)
         log_event(record, &event);
-    if (streams_want_events(daemon->streams))
-        streams_on_event(daemon->streams, &event, history_owner_of(daemon, record));
+    if (streams_want_events(daemon->streams)) {
+        owned(sight_object_done) struct sight_object object;
+        sight_object_of_record(daemon, record, &object);
+        streams_on_event(daemon->streams, &event, &object);
+    }
 }
 
 void effects_carry_out(struct daemon *daemon, const struct records *records,

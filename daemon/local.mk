@@ -17,13 +17,14 @@ libdaemon_a_SOURCES = \
   daemon/ring.c daemon/ring.h \
   daemon/session.c daemon/session.h \
   daemon/settings.c daemon/settings.h \
+  daemon/sight.c daemon/sight.h \
   daemon/snapshot_policy.c daemon/snapshot_policy.h \
   daemon/startup.c daemon/startup.h \
   daemon/streams.c daemon/streams.h \
   daemon/workers.c daemon/workers.h
 libdaemon_a_CPPFLAGS = $(AM_CPPFLAGS) -DSYSCONFDIR='"$(sysconfdir)"' -DSBINDIR='"$(sbindir)"'
 
-DAEMON_LIBS = libdaemon.a libstore.a libvault.a libnet.a libcore.a $(MODEL_LIBS) \
+DAEMON_LIBS = libdaemon.a libstore.a libvault.a libnet.a $(CORE_LIBS) \
   $(SYSTEMD_LIBS) $(SQLITE_LIBS) -lpthread
 
 sbin_PROGRAMS += waferd

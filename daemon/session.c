@@ -18,6 +18,7 @@
 #include "net/bucket.h"
 #include "net/link.h"
 #include "net/listener.h"
+#include "net/peer.h"
 #include "net/unpack.h"
 #include "streams.h"
 
@@ -37,10 +38,9 @@ struct session {
     struct sessions *sessions;
     struct link *connection;
     uint64_t client;
-    uid_t uid;
-    gid_t gid;
-    unsigned in_flight; /* requests without their (last) answer */
-    bool serial;        /* the last one may be answered at length: nothing more before that */
+    struct subject subject; /* owns its groups */
+    unsigned in_flight;     /* requests without their (last) answer */
+    bool serial;            /* the last one may be answered at length: nothing more before that */
     bool closing;
 };
 
@@ -86,7 +86,8 @@ static void session_free(struct session *session)
     sessions->count--;
     link_free(session->connection);
     if (sessions->listener)
-        listener_gone(sessions->listener, session->uid);
+        listener_gone(sessions->listener, session->subject.uid);
+    free((gid_t *)session->subject.groups);
     free(session);
 }
 
@@ -135,7 +136,7 @@ void sessions_reply(struct sessions *sessions, uint64_t client, Wafer__Response 
     }
     if (r == -ENOBUFS) {
         log_warning("uid %u: a client is closed: it does not read its answers",
-                    (unsigned)session->uid);
+                    (unsigned)session->subject.uid);
         close_after_send(session);
     }
 }
@@ -213,13 +214,13 @@ static bool may_ask(struct session *session)
 {
     struct sessions *sessions = session->sessions;
     uint64_t now_us = (uint64_t)daemon_mono_us();
-    struct user *user = map_get(&sessions->users, session->uid);
+    struct user *user = map_get(&sessions->users, session->subject.uid);
 
     if (!user) {
         if (map_count(&sessions->users) >= USERS_MAX)
             forget_users(sessions, now_us);
         user = NEW(struct user);
-        user->uid = session->uid;
+        user->uid = session->subject.uid;
         bucket_init(&user->bucket, REQUESTS_PER_S, REQUESTS_PER_S, now_us);
         map_put(&sessions->users, user->uid, user);
     }
@@ -250,8 +251,7 @@ static void step(struct session *session, const Wafer__Request *message, const s
     struct daemon *daemon = session->sessions->daemon;
     struct input input = { .type = INPUT_REQUEST,
                            .request = { .client = session->client,
-                                        .uid = session->uid,
-                                        .gid = session->gid,
+                                        .subject = session->subject,
                                         .message = message,
                                         .facts = facts } };
 
@@ -268,11 +268,11 @@ static void step_with_facts(struct session *session, const Wafer__Request *messa
     Wafer__Target target;
     struct diag diag;
 
-    if (!facts_wanted(session->sessions->daemon->core, message, session->uid, &target)) {
+    if (!facts_wanted(session->sessions->daemon->core, message, session->subject.uid, &target)) {
         step(session, message, NULL);
         return;
     }
-    int r = facts_find(store, &target, session->uid, &held, &diag);
+    int r = facts_find(store, &target, session->subject.uid, &held, &diag);
     if (r < 0 && r != -ENOENT) {
         log_error("history: %s", diag.text);
         sessions_reply_error(session->sessions, session->client, message->id, "E_IO", EX_IOERR,
@@ -301,7 +301,7 @@ static void on_request(struct session *session, Wafer__Request *message)
 
     session->in_flight++;
     session->serial |= has_long_answer(message);
-    if (!facts_wanted(daemon->core, message, session->uid, &target)) {
+    if (!facts_wanted(daemon->core, message, session->subject.uid, &target)) {
         step(session, message, NULL);
     } else if (pipeline_is_empty(&daemon->pipeline)) {
         step_with_facts(session, message);
@@ -341,7 +341,7 @@ static void on_closed(struct link *link, void *userdata, int error, const char *
     struct session *session = userdata;
 
     if (error < 0)
-        log_info("uid %u: a client is closed: %s", (unsigned)session->uid, why);
+        log_info("uid %u: a client is closed: %s", (unsigned)session->subject.uid, why);
     session_free(session);
 }
 
@@ -354,18 +354,26 @@ static int on_accept(struct listener *listener, void *userdata, int fd, uid_t ui
         .send_bytes = LIMIT_RESPONSE_BYTES + LIMIT_OUTPUT_BYTES,
     };
     struct sessions *sessions = userdata;
-    struct session *session = NEW(struct session);
-    int r = link_new(sessions->daemon->event, fd, DAEMON_PROGRAM, &limits, &ops, session,
-                     &session->connection);
+    struct subject subject = { .uid = uid, .gid = gid };
+    gid_t *groups = NULL;
+    int r = peer_groups(fd, &groups, &subject.group_count);
 
     if (r < 0) {
+        close(fd);
+        return r;
+    }
+    subject.groups = groups;
+    struct session *session = NEW(struct session);
+    r = link_new(sessions->daemon->event, fd, DAEMON_PROGRAM, &limits, &ops, session,
+                 &session->connection);
+    if (r < 0) {
+        free(groups);
         free(session);
         return r;
     }
     session->sessions = sessions;
     session->client = sessions->next_client++;
-    session->uid = uid;
-    session->gid = gid;
+    session->subject = subject;
     list_push_tail(&sessions->all, &session->link);
     list_init(&session->paused_link);
     map_put(&sessions->by_client, session->client, session);
@@ -437,6 +445,13 @@ void sessions_close(struct sessions *sessions)
 {
     list_foreach (&sessions->all, link)
         close_after_send(CONTAINER_OF(link, struct session, link));
+}
+
+const struct subject *sessions_subject(const struct sessions *sessions, uint64_t client)
+{
+    const struct session *session = find(sessions, client);
+
+    return session ? &session->subject : NULL;
 }
 
 size_t sessions_count(const struct sessions *sessions)

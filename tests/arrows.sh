@@ -11,12 +11,13 @@ arrows='
 base
 model   base
 engine  model base
-core    model base
+policy  model base
+core    policy model base
 store   core model base
 vault   model base
 net     model base
 sim     engine net vault model base
-shell   core store vault net model base
+shell   core policy store vault net model base
 cli     net model base
 '
 
@@ -32,7 +33,7 @@ curl/
 microhttpd.h
 '
 
-pure='base model engine core'
+pure='base model policy engine core'
 # What asks the world: a pure folder that needs one of these is not pure.
 worldly='time\.h|sys/time\.h|sys/stat\.h|sys/socket\.h|sys/un\.h|fcntl\.h|poll\.h|sys/epoll\.h|signal\.h|pthread\.h|threads\.h|dirent\.h'
 

@@ -19,6 +19,7 @@ struct core *core_new(const struct core_config *config)
     core->next_system = 1;
     list_init(&core->changed);
     list_init(&core->verifications);
+    core->access = access_built_in(config->operator_uid);
     core->pool_count = config->pool_count;
     core->pools = memory_resize(NULL, core->pool_count, sizeof(*core->pools));
     memset(core->pools, 0, core->pool_count * sizeof(*core->pools));
@@ -28,6 +29,7 @@ struct core *core_new(const struct core_config *config)
         pool->platform = text_copy(config->pools[i].platform);
         pool->currency = text_copy(config->pools[i].currency);
         pool->price_micro = config->pools[i].price_micro;
+        pool->classes = config->pools[i].classes;
         for (int priority = 0; priority < JOB_PRIORITIES; priority++)
             list_init(&pool->queue[priority]);
     }
@@ -55,6 +57,7 @@ static void step_end(struct core *core)
         schedule_pass(core);
     }
     effects_answer_jobs(core);
+    core->asking = NULL;
     effects_changed(core);
     core->records = NULL;
     core->effects = NULL;
@@ -192,6 +195,23 @@ void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_
 uint64_t core_sequence(const struct core *core)
 {
     return core->sequence;
+}
+
+void core_set_access(struct core *core, struct access *access)
+{
+    access_free(core->access);
+    core->access = access;
+}
+
+const struct access *core_access(const struct core *core)
+{
+    return core->access;
+}
+
+void core_set_classes(struct core *core, size_t pool, unsigned classes)
+{
+    core->pools[pool].classes = classes;
+    core->pass_wanted = true;
 }
 
 const Wafer__ClockState *core_clock(const struct core *core)

@@ -25,6 +25,7 @@
 #include "agent.pb-c.h"
 #include "api.pb-c.h"
 #include "base/diag.h"
+#include "policy/access.h"
 #include "record.pb-c.h"
 
 struct core;
@@ -33,6 +34,7 @@ struct core_pool {
     const char *name, *platform;
     int64_t price_micro; /* of one system and hour */
     const char *currency;
+    unsigned classes; /* bits of Label.Level: what may run here; 0: whatever */
 };
 
 struct core_config {
@@ -40,7 +42,7 @@ struct core_config {
     size_t pool_count;             /* >= 1; the first is the default queue */
     int64_t lease_us;              /* real time: a silent link is lost after lease and margin */
     int64_t lease_margin_us;
-    uid_t operator_uid;  /* beside root: may act on every job */
+    uid_t operator_uid;  /* beside root: may act on every job, until core_set_access() */
     const char *version; /* what a client that asks is told; outlives the core */
     uint32_t protocol;
 };
@@ -79,9 +81,8 @@ struct input {
     int64_t time_us, mono_us;
     union {
         struct {
-            uint64_t client; /* comes back in the reply */
-            uid_t uid;
-            gid_t gid;
+            uint64_t client;        /* comes back in the reply */
+            struct subject subject; /* who asks */
             const Wafer__Request *message;
             const struct facts *facts;
         } request;
@@ -190,8 +191,15 @@ int core_load_end(struct core *core, struct diag *diag);
 /* True while the job is in memory: the shell then needs no facts. `target` by id or name. */
 bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid);
 
-/* Whose live job it is; false: it is not in memory. */
-bool core_owner(const struct core *core, uint64_t job, uid_t *ret);
+/* A live job as an object of policy; borrowed until the next step. False: it is not in memory. */
+bool core_object(const struct core *core, uint64_t job, struct object *ret);
+
+/* From the next step on, these rules decide. Takes `access`. */
+void core_set_access(struct core *core, struct access *access);
+const struct access *core_access(const struct core *core);
+
+/* What may be granted systems of the nth pool from the next pass on; what runs goes on. */
+void core_set_classes(struct core *core, size_t pool, unsigned classes);
 
 const Wafer__ClockState *core_clock(const struct core *core); /* NULL before the first */
 size_t core_live_jobs(const struct core *core);

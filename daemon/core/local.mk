@@ -20,4 +20,4 @@ libcore_a_SOURCES = \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \
   daemon/core/view.c
-CORE_LIBS = libcore.a $(MODEL_LIBS)
+CORE_LIBS = libcore.a $(POLICY_LIBS)

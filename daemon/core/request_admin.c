@@ -22,7 +22,7 @@ static void answer_system(struct request *request, struct system *const *systems
     list->items = memory_new(count * sizeof(*list->items));
     for (size_t i = 0; i < count; i++) {
         list->items[i] = view_system(request->core, systems[i]);
-        if (list->items[i]->has_job && !may_act(request, systems[i]->job->state.uid))
+        if (list->items[i]->has_job && !may(request, WAFER__ROLE__ACTION__show, systems[i]->job))
             UNSET(list->items[i], job);
     }
     effect_reply(request->core, request->input, response);
@@ -69,8 +69,6 @@ void on_system_fault(struct request *request)
 {
     const Wafer__SystemFaultRequest *asked = request->message->system_fault;
 
-    if (!operator_only(request, "a fault"))
-        return;
     struct system *system = system_target(request, asked->name);
     if (!system)
         return;
@@ -104,8 +102,6 @@ void on_system_drain(struct request *request)
 {
     const Wafer__SystemDrainRequest *asked = request->message->system_drain;
 
-    if (!operator_only(request, "draining a system"))
-        return;
     struct system *system = system_target(request, asked->name);
     if (!system)
         return;
@@ -131,8 +127,6 @@ void on_queue(struct request *request)
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__QueueState next = WAFER__QUEUE_STATE__INIT;
 
-    if (!operator_only(request, "stopping or starting a queue"))
-        return;
     if (!core_pool(request->core, asked->name)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
                text_format("there is no queue '%s' here", asked->name));

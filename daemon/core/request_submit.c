@@ -110,6 +110,64 @@ static void submit(struct request *request, const struct submission *submission)
     answer_job(request, job);
 }
 
+/* Whether the rules let the caller make this job. What he may not is said plainly: it is about
+ * himself alone. */
+static bool may_submit(struct request *request, const Wafer__JobSpec *spec,
+                       const struct job_terms *terms)
+{
+    struct object object = { .owner = request->uid,
+                             .project = spec->project,
+                             .level = terms->level };
+
+    request->judged = true;
+    if (!rights_permit(request->rights, WAFER__ROLE__ACTION__submit, &object)) {
+        object.level = WAFER__LABEL__LEVEL__public;
+        bool by_class = rights_permit(request->rights, WAFER__ROLE__ACTION__submit, &object);
+        refuse(request, 0, "E_DENIED", EXIT_DENIED, by_class ? "data.class" : "project",
+               by_class ? text_format("%s is above your clearance", level_name(terms->level))
+                        : text_format("you may not submit %s%s",
+                                      spec->project ? "to project "
+                                                    : "without a project that "
+                                                      "lets you",
+                                      spec->project ? spec->project : ""));
+        return false;
+    }
+    if (terms->priority < 100 &&
+        !rights_permit(request->rights, WAFER__ROLE__ACTION__urgent, &object)) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
+               text_copy("p0 is for operators (p1, p2 or p3)"));
+        return false;
+    }
+    return true;
+}
+
+static bool class_fits(struct request *request, const struct pool *pool, Wafer__Label__Level level)
+{
+    if (pool_takes(pool, level))
+        return true;
+    owned(buffer_done) struct buffer takes = BUFFER_EMPTY;
+    for (int other = WAFER__LABEL__LEVEL__public; other <= WAFER__LABEL__LEVEL__restricted; other++)
+        if (pool_takes(pool, other))
+            buffer_format(&takes, "%s%s", takes.length ? ", " : "", level_name(other));
+    owned(free) char *names = buffer_text(&takes);
+    refuse(request, 0, "E_CLASS", EX_DATAERR, "data.class",
+           text_format("%s data may not go to pool %s (%s may)", level_name(level), pool->name,
+                       *names ? names : "none"));
+    return false;
+}
+
+/* What is made of data is of its class at least: a job cannot lower that of what it starts from. */
+static bool class_covers(struct request *request, Wafer__Label__Level level,
+                         Wafer__Label__Level origin)
+{
+    if (level >= origin)
+        return true;
+    refuse(request, 0, "E_CLASS", EX_DATAERR, "data.class",
+           text_format("the checkpoint is %s: the job must be so at least, and is %s",
+                       level_name(origin), level_name(level)));
+    return false;
+}
+
 /* The first error of a spec, as an answer; true when there was none. */
 static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
 {
@@ -124,11 +182,8 @@ static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     if (!good)
         return false;
     job_terms(spec, &terms);
-    if (terms.priority < 100 && !request->is_operator) {
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
-               text_copy("p0 is for operators (p1, p2 or p3)"));
+    if (!may_submit(request, spec, &terms))
         return false;
-    }
     if (terms.queue && !core_pool(request->core, terms.queue)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
                text_format("there is no queue '%s' here (the first is '%s')", terms.queue,
@@ -137,6 +192,8 @@ static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     }
     const struct pool *pool =
         terms.queue ? core_pool(request->core, terms.queue) : &request->core->pools[0];
+    if (!class_fits(request, pool, terms.level))
+        return false;
     if (terms.max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "stop.max_cost",
                text_format("pool %s is paid for in %s, not in %s", pool->name, pool->currency,
@@ -171,11 +228,12 @@ static const Wafer__CheckpointState *choose_live(const struct job *job, bool any
     return NULL;
 }
 
-/* "JOB@STEP": a verified checkpoint of a job that the caller may act on. NULL: answered. */
+/* "JOB@STEP": a verified checkpoint of a job that the caller may read, for one of class `level`.
+ * NULL: answered. */
 static const Wafer__CheckpointState *named_checkpoint(struct request *request, const char *field,
-                                                      const char *text)
+                                                      const char *text, Wafer__Label__Level level)
 {
-    const struct facts *facts = facts_of(request);
+    const struct facts *facts = request->input->request.facts;
     const Wafer__CheckpointState *found = NULL;
     uint64_t id, step, epoch;
 
@@ -185,7 +243,11 @@ static const Wafer__CheckpointState *named_checkpoint(struct request *request, c
         return NULL;
     }
     const struct job *job = core_job(request->core, id);
-    bool known = job ? may_act(request, job->state.uid) : facts && facts->state->id == id;
+    bool known = job ? may(request, WAFER__ROLE__ACTION__read, job)
+                     : facts && facts->state && facts->state->id == id &&
+                           may_ended(request, WAFER__ROLE__ACTION__read, facts);
+    if (known && !class_covers(request, level, job ? job->spec->terms.level : facts->view->class_))
+        return NULL;
     if (known && job)
         found = choose_live(job, false, step, epoch);
     else if (known)
@@ -233,12 +295,14 @@ void on_submit(struct request *request)
             return;
     }
     if (terms.init_from) {
-        submission.origin = named_checkpoint(request, "resume.init_from", terms.init_from);
+        submission.origin =
+            named_checkpoint(request, "resume.init_from", terms.init_from, terms.level);
         submission.weights_only = true;
         if (!submission.origin)
             return;
     } else if (terms.resume_from && strchr(terms.resume_from, '@')) {
-        submission.origin = named_checkpoint(request, "resume.from", terms.resume_from);
+        submission.origin =
+            named_checkpoint(request, "resume.from", terms.resume_from, terms.level);
         if (!submission.origin || nothing_to_do(request, &terms, submission.origin))
             return;
         submission.lineage = submission.origin->lineage;
@@ -315,7 +379,12 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
         submission.key_hash = key_hash(request->uid, asked->key);
         submission.body_hash = hash64(packed.data, packed.len) ^ ended->id;
     }
-    if ((!asked->key ||
+    const struct pool *pool =
+        core_pool(request->core, submission.queue ? submission.queue
+                                 : terms.queue    ? terms.queue
+                                                  : request->core->pools[0].name);
+    if (may_submit(request, spec, &terms) && (!pool || class_fits(request, pool, terms.level)) &&
+        (!asked->key ||
          !answer_key(request, asked->key, submission.key_hash, submission.body_hash)) &&
         (submission.weights_only || !nothing_to_do(request, &terms, submission.origin)))
         submit(request, &submission);
@@ -330,6 +399,9 @@ static void resume_live(struct request *request, struct job *job)
     bool any;
 
     if (resume_step(request, id, asked->from, &any, &step, &epoch) < 0)
+        return;
+    if (asked->pool &&
+        !class_fits(request, core_pool(request->core, asked->pool), job->spec->terms.level))
         return;
     if (!any && !choose_live(job, false, step, epoch)) {
         refuse(request, id, "E_CHECKPOINT", EX_DATAERR, "from",

@@ -113,7 +113,8 @@ struct host {
 struct pool {
     char *name, *platform, *currency;
     int64_t price_micro;
-    bool stopped; /* durable, in core->queues */
+    unsigned classes; /* bits of Label.Level; 0: whatever */
+    bool stopped;     /* durable, in core->queues */
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
@@ -139,6 +140,7 @@ struct verification {
 
 struct core {
     struct core_config config;
+    struct access *access;
     struct pool *pools;
     size_t pool_count;
 
@@ -166,6 +168,8 @@ struct core {
     bool pass_wanted; /* something changed that may let a job start */
 
     /* of the step that runs */
+    struct rights rights;        /* of who asks */
+    const struct rights *asking; /* these, or NULL: nobody does */
     int64_t now_us, mono_us;
     struct records *records;
     struct effects *effects;
@@ -192,6 +196,7 @@ struct key *core_key(const struct core *core, uint64_t hash);
 
 /* The pool whose queue the job waits in; NULL when the site no longer has it. */
 struct pool *job_pool(const struct core *core, const struct job *job);
+bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
 uint32_t job_systems_wanted(const struct job *job);
 bool job_has_systems(const struct job *job);
 struct host *job_host(const struct core *core, const struct job *job); /* of its systems */

@@ -33,8 +33,8 @@ struct scenario {
 
 static struct core *make_core(void)
 {
-    static const struct core_pool pools[] = { { "wafer", "cs2", 10000000, "EUR" },
-                                              { "gpu", "gpu", 0, "EUR" } };
+    static const struct core_pool pools[] = { { "wafer", "cs2", 10000000, "EUR", 0 },
+                                              { "gpu", "gpu", 0, "EUR", 3 } };
     const struct core_config config = { .pools = pools,
                                         .pool_count = 2,
                                         .lease_us = 30000000,
@@ -160,14 +160,15 @@ static void recall(const struct scenario *scenario, uint64_t id, struct history 
 static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t facts_job)
 {
     struct history history;
-    uid_t owner;
+    struct object object;
 
     recall(scenario, facts_job, &history);
     request->id = 1;
     scenario->input.type = INPUT_REQUEST;
     scenario->input.request.message = request;
-    scenario->input.request.uid = (uid_t)value(scenario, "uid", 1000);
-    if (facts_job && !core_owner(scenario->core, facts_job, &owner) && history.facts.state)
+    scenario->input.request.subject =
+        (struct subject){ .uid = (uid_t)value(scenario, "uid", 1000) };
+    if (facts_job && !core_object(scenario->core, facts_job, &object) && history.facts.state)
         scenario->input.request.facts = &history.facts;
     step(scenario);
 }

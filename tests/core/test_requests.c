@@ -14,7 +14,7 @@ static struct effects effects;
 
 static void begin(void)
 {
-    const struct core_pool pool = { "wafers", "cs3", 0, "EUR" };
+    const struct core_pool pool = { "wafers", "cs3", 0, "EUR", 0 };
     const struct core_config config = { .pools = &pool,
                                         .pool_count = 1,
                                         .lease_us = 1000000,
@@ -43,7 +43,7 @@ static const Wafer__Response *ask(uid_t uid, Wafer__Request *message)
     records_clear(&records);
     effects_clear(&effects);
     input.request.client = 1;
-    input.request.uid = uid;
+    input.request.subject.uid = uid;
     input.request.message = message;
     core_step(core, &input, &records, &effects);
     core_check(core);
@@ -239,7 +239,7 @@ START_TEST(a_checkpoint_may_go_while_a_client_has_it_verified)
     prune.target = &target;
     message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
     message.checkpoint_verify = &verify;
-    input.request.uid = OWNER;
+    input.request.subject.uid = OWNER;
     input.request.message = &message;
     feed(&input); /* the answer waits for the verdict */
     message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;

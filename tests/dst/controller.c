@@ -13,8 +13,8 @@
 
 static struct core *make_core(void)
 {
-    static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR" },
-                                              { "gpu", "gpu-test", 360000000, "EUR" } };
+    static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR", 0 },
+                                              { "gpu", "gpu-test", 360000000, "EUR", 0 } };
     const struct core_config config = { .pools = pools,
                                         .pool_count = 2,
                                         .lease_us = LEASE_US,
@@ -530,10 +530,10 @@ void controller_event(struct world *world, struct event *event)
 bool controller_request(struct world *world, unsigned client, const Wafer__Request *request)
 {
     const struct client *asker = &world->clients[client];
-    struct input input = {
-        .type = INPUT_REQUEST,
-        .request = { .client = client, .uid = asker->uid, .gid = asker->uid, .message = request }
-    };
+    struct input input = { .type = INPUT_REQUEST,
+                           .request = { .client = client,
+                                        .subject = { .uid = asker->uid, .gid = asker->uid },
+                                        .message = request } };
     struct facts facts;
     uint64_t named = 0;
 
