@@ -27,7 +27,7 @@ struct streams;
 struct workers;
 
 struct daemon {
-    const struct settings *settings;
+    struct settings *settings; /* reload() alone changes them */
     sd_event *event;
     struct core *core;
     struct store *store;
@@ -49,7 +49,7 @@ struct daemon {
 };
 
 /* Start up in order, run until a signal ends it, shut down. Returns the exit status. */
-int daemon_run(const struct settings *settings, const struct options *options);
+int daemon_run(struct settings *settings, const struct options *options);
 
 /* ---- for the parts of the shell ---- */
 
@@ -61,6 +61,9 @@ int64_t daemon_time_us(const struct daemon *daemon);
 /* Hand an input to the core; its times are filled in here. What it decides leaves by itself once it
  * is durable. */
 void daemon_step(struct daemon *daemon, struct input *input);
+
+/* Hand the core what the settings say of policy. */
+void daemon_set_policies(struct daemon *daemon);
 
 void daemon_set_watched(struct daemon *daemon, bool watched);
 

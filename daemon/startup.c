@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "dev.h"
-#include "log.h"
+#include "log/log.h"
 #include "net/hello.h"
 
 #define SECOND        1000000
@@ -205,6 +205,8 @@ int startup(struct daemon *daemon, struct diag *diag)
         r = open_store(daemon, diag);
     if (r >= 0)
         r = load(&loading, diag);
+    if (r >= 0)
+        daemon_set_policies(daemon);
     if (r >= 0)
         r = set_clock(daemon, loading.newest_us, diag);
     if (r >= 0)

@@ -8,6 +8,8 @@
 #include "core/schedule.h"
 #include "core/state.h"
 
+#define RELOAD_TEXT_BYTES 256 /* of what changed, in its record; the log has all of it */
+
 struct core *core_new(const struct core_config *config)
 {
     struct core *core = NEW(struct core);
@@ -107,6 +109,20 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
     core_record(core, &record);
 }
 
+static void on_reloaded(struct core *core, const struct input *input)
+{
+    owned(free) char *text = text_format("%s%.*s", input->reloaded.refused ? "reload: " : "",
+                                         RELOAD_TEXT_BYTES, input->reloaded.text);
+    Wafer__Record record = WAFER__RECORD__INIT;
+
+    record.kind =
+        input->reloaded.refused ? WAFER__RECORD_KIND__REFUSED : WAFER__RECORD_KIND__SETTINGS_CHANGED;
+    record.text = text;
+    SET(&record, uid, input->reloaded.uid);
+    if (!core->journal_full)
+        core_record(core, &record);
+}
+
 static void on_timer(struct core *core)
 {
     for (struct timer *timer;
@@ -143,6 +159,7 @@ void core_step(struct core *core, const struct input *input, struct records *rec
         core->pass_wanted = true;
         break;
     case INPUT_CLOCK: on_clock(core, input->clock); break;
+    case INPUT_RELOADED: on_reloaded(core, input); break;
     case INPUT_UNREADABLE:
         on_unreadable(core, input->unreadable.job, input->unreadable.sequence);
         break;

@@ -64,6 +64,7 @@ enum input_type {
     INPUT_JOURNAL_ROOM, /* ... until there is again */
     INPUT_CLOCK,        /* the shell set the cluster clock */
     INPUT_UNREADABLE,   /* at start-up: a record of this job could not be read */
+    INPUT_RELOADED,     /* the shell read the site's files again; what holds now was set before */
 };
 
 /* What history knows about a job that is no longer in memory. The shell attaches it when a request
@@ -101,6 +102,11 @@ struct input {
         struct {
             uint64_t job, sequence;
         } unreadable;
+        struct {
+            uid_t uid;        /* who asked for it */
+            bool refused;     /* nothing of it holds */
+            const char *text; /* what has changed, or what is wrong */
+        } reloaded;
     };
 };
 

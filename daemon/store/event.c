@@ -23,6 +23,7 @@ static const char *const kinds[] = {
     [WAFER__RECORD_KIND__JOB_ENDED] = "JOB_ENDED",
     [WAFER__RECORD_KIND__JOB_ISOLATED] = "JOB_ISOLATED",
     [WAFER__RECORD_KIND__HOST_CHANGED] = "HOST_CHANGED",
+    [WAFER__RECORD_KIND__SETTINGS_CHANGED] = "SETTINGS_CHANGED",
 };
 
 static const char *const checkpoint_kinds[] = {
