@@ -145,17 +145,15 @@ static void apply_classes(struct settings *running, struct settings *fresh,
                 continue;
             Wafer__Pool *before = pool_named(running->site, pool->name);
             Wafer__Pool *after = pool_named(fresh->site, pool->name);
-            size_t count = before->n_classes;
-            Wafer__Label__Level *classes = before->classes;
             if (pool->classes != fresh->pools[n].classes) {
                 buffer_format(&report->applied, "pools.%s.classes: changed\n", pool->name);
                 report->applied_count++;
             }
             pool->classes = fresh->pools[n].classes;
+            free(before->classes);
             before->n_classes = after->n_classes;
-            before->classes = after->classes;
-            after->n_classes = count;
-            after->classes = classes;
+            before->classes =
+                memory_copy(after->classes, after->n_classes * sizeof(*after->classes));
         }
     }
 }
