@@ -20,12 +20,9 @@ Wafer__Response *response_new(Wafer__Response__BodyCase body)
     return response;
 }
 
-/* Takes `message`. `job` 0: about none. */
-void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
-            const char *field, char *message)
+void answer_error(struct request *request, const char *code, uint32_t exit, const char *field,
+                  char *message)
 {
-    const char *verb = "";
-    Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_ERROR);
 
     response->error = NEW(Wafer__Error);
@@ -34,6 +31,15 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
     response->error->exit = exit;
     response->error->field = text_copy(field);
     response->error->message = message;
+    effect_reply(request->core, request->input, response);
+}
+
+/* Takes `message`. `job` 0: about none. */
+void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
+            const char *field, char *message)
+{
+    const char *verb = "";
+    Wafer__Record record = WAFER__RECORD__INIT;
 
     const ProtobufCFieldDescriptor *asked = protobuf_c_message_descriptor_get_field(
         &wafer__request__descriptor, request->message->body_case);
@@ -50,7 +56,7 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
      */
     if (!request->core->journal_full)
         core_record(request->core, &record);
-    effect_reply(request->core, request->input, response);
+    answer_error(request, code, exit, field, message);
 }
 
 void refuse_unknown(struct request *request)
