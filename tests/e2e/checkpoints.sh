@@ -162,7 +162,7 @@ workload:
 checkpoint: {every: {steps: 10}}
 retry: {max: 10, backoff: {first: 1s, max: 5s}}
 END
-speed=300
+speed=150
 begin incomplete
 big=$(submit "$folder/big.yaml")
 is_writing() { wafer -o json ckpt ls "$big" | jq -e '.items[] | select(.step == 20 and .state == "WRITING")' | grep -q step; }
