@@ -93,6 +93,7 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     list_init(&job->changed_link);
     map_put(&core->jobs, state->id, job);
     array_join(core, job);
+    origins_count(core, &job->state, 1);
     if (core->next_job <= state->id)
         core->next_job = state->id + 1;
     hash_replace(core, &job->hash, &job->state.base);
@@ -105,6 +106,7 @@ static void checkpoint_remove(struct core *core, struct checkpoint *checkpoint)
     if (!checkpoint_is_settled(&checkpoint->state))
         checkpoint->job->unsettled--;
     map_remove(&core->checkpoints, checkpoint->state.number);
+    timer_clear(&core->timers, &checkpoint->timer);
     list_remove(&checkpoint->link);
     hash_replace(core, &checkpoint->hash, NULL);
     checkpoint_state_done(&checkpoint->state);
@@ -121,6 +123,7 @@ static void job_free(struct core *core, struct job *job)
     array_leave(core, job);
     map_remove(&core->jobs, job->state.id);
     hash_replace(core, &job->hash, NULL);
+    origins_count(core, &job->state, -1);
     job_state_done(&job->state);
     spec_release(core, job->spec);
     free(job);
@@ -176,6 +179,8 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
     job_detach(core, job);
     job_state_copy(&job->state, next); /* next may borrow from before */
     job->state.spec_digest = before.spec_digest;
+    origins_count(core, &job->state, 1);
+    origins_count(core, &before, -1);
     job_state_done(&before);
     hash_replace(core, &job->hash, &job->state.base);
     if (had && !job_has_systems(job))
@@ -231,6 +236,7 @@ static void checkpoint_add(struct core *core, struct job *job, const Wafer__Chec
 
     checkpoint_state_copy(&checkpoint->state, state);
     checkpoint->job = job;
+    checkpoint->timer.owner = TIMER_CHECKPOINT;
     map_put(&core->checkpoints, state->number, checkpoint);
     if (core->next_checkpoint <= state->number)
         core->next_checkpoint = state->number + 1;
@@ -250,15 +256,17 @@ static int checkpoint_change(struct core *core, const Wafer__CheckpointState *ne
     struct job *job = core_job(core, next->job);
     struct checkpoint *checkpoint = core_checkpoint(core, next->number);
 
-    if (!job)
-        return 0; /* of an ended job: history follows, memory has nothing of it */
     if (checkpoint && checkpoint->job != job)
         return diag_fail(diag, -EINVAL, "checkpoint %llu is of another job",
                          (unsigned long long)next->number);
+    if (job && !checkpoint && next->number < core->next_checkpoint)
+        return diag_fail(diag, -EINVAL, "checkpoint %llu is gone",
+                         (unsigned long long)next->number);
+    origins_follow(core, next);
+    verifications_follow(core, next);
+    if (!job)
+        return 0; /* of an ended job: history follows, memory has no more of it */
     if (!checkpoint) {
-        if (next->number < core->next_checkpoint)
-            return diag_fail(diag, -EINVAL, "checkpoint %llu is gone",
-                             (unsigned long long)next->number);
         checkpoint_add(core, job, next);
     } else if (next->state == WAFER__CHECKPOINT__STATE__DELETED) {
         checkpoint_remove(core, checkpoint);
@@ -269,6 +277,8 @@ static int checkpoint_change(struct core *core, const Wafer__CheckpointState *ne
         checkpoint_state_done(&before);
         job->unsettled += !checkpoint_is_settled(&checkpoint->state);
         hash_replace(core, &checkpoint->hash, &checkpoint->state.base);
+        if (next->state != WAFER__CHECKPOINT__STATE__COMMITTED)
+            timer_clear(&core->timers, &checkpoint->timer);
     }
     core->pass_wanted = true;
     return 0;
@@ -368,7 +378,7 @@ static void key_add(struct core *core, const Wafer__KeyState *state)
 
     if (!key) {
         key = NEW(struct key);
-        key->timer.owner_is_key = true;
+        key->timer.owner = TIMER_KEY;
         map_put(&core->keys, state->hash, key);
     }
     key->state = *state;
@@ -658,6 +668,7 @@ struct core *core_free(struct core *core)
     map_done(&core->keys);
     map_done(&core->specs);
     map_done(&core->arrays);
+    map_done(&core->origins);
     map_done(&core->links);
     timers_done(&core->timers);
     free(core);

@@ -4,6 +4,14 @@
 
 #include "core/state.h"
 
+static bool is_step_of_origin(const Wafer__JobState *state)
+{
+    for (size_t i = 0; i < state->n_older_origins; i++)
+        if (state->committed_step == state->older_origins[i]->step)
+            return true;
+    return state->origin && state->committed_step == state->origin->step;
+}
+
 static void check_job(const struct core *core, const struct job *job)
 {
     const Wafer__JobState *state = &job->state;
@@ -43,14 +51,14 @@ static void check_job(const struct core *core, const struct job *job)
     assert(unsettled == job->unsettled);
     /* I7: the committed step stands on something that was committed here, or where it began. */
     assert(job_state_is_terminal(state->state) || state->committed_step <= highest ||
-           (state->origin && !state->weights_only && state->committed_step == state->origin->step));
+           (!state->weights_only && is_step_of_origin(state)));
     /* I8: what it resumes from is its own and was verified, or is its origin. */
     if (state->state == WAFER__JOB__STATE__STARTING && state->has_resume_checkpoint) {
         const struct checkpoint *from = core_checkpoint(core, state->resume_checkpoint);
         assert(from && from->job == job
                    ? from->job == job && (from->state.state == WAFER__CHECKPOINT__STATE__VERIFIED ||
                                           from->state.state == WAFER__CHECKPOINT__STATE__CORRUPT)
-                   : state->origin && state->origin->number == state->resume_checkpoint);
+                   : origin_numbered(job, state->resume_checkpoint) != NULL);
     }
     assert(!job_state_is_terminal(state->state) || job->unsettled);
 }

@@ -123,19 +123,27 @@ static void on_reloaded(struct core *core, const struct input *input)
         core_record(core, &record);
 }
 
+/* A key's timer is set only when it is to be forgotten. */
+static void key_due(struct core *core, struct key *key)
+{
+    Wafer__Record record = WAFER__RECORD__INIT;
+
+    record.kind = WAFER__RECORD_KIND__KEY_FORGOTTEN;
+    record.key = &key->state;
+    core_record(core, &record);
+}
+
 static void on_timer(struct core *core)
 {
     for (struct timer *timer;
          (timer = timers_first(&core->timers)) && timer->due_us <= core->now_us;) {
-        /* Jobs and keys share the heap; a key's timer is set only when it is to be forgotten. */
         timer_clear(&core->timers, timer);
-        if (timer->owner_is_key) {
-            Wafer__Record record = WAFER__RECORD__INIT;
-            record.kind = WAFER__RECORD_KIND__KEY_FORGOTTEN;
-            record.key = &CONTAINER_OF(timer, struct key, timer)->state;
-            core_record(core, &record);
-        } else {
-            job_timer_due(core, CONTAINER_OF(timer, struct job, timer));
+        switch (timer->owner) { /* all share the heap */
+        case TIMER_JOB: job_timer_due(core, CONTAINER_OF(timer, struct job, timer)); break;
+        case TIMER_KEY: key_due(core, CONTAINER_OF(timer, struct key, timer)); break;
+        case TIMER_CHECKPOINT:
+            effect_checkpoint(core, EFFECT_VERIFY, CONTAINER_OF(timer, struct checkpoint, timer));
+            break;
         }
     }
     host_check_leases(core);

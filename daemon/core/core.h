@@ -71,7 +71,7 @@ enum input_type {
  * names such a job; NULL members where history knows nothing. */
 struct facts {
     const Wafer__Job *view;
-    const Wafer__JobState *state;
+    const Wafer__JobState *state; /* its origins: what has become of them by now */
     ProtobufCBinaryData spec;
     Wafer__CheckpointState *const *checkpoints; /* of the job, rising steps */
     size_t checkpoint_count;

@@ -10,12 +10,14 @@ libcore_a_SOURCES = \
   daemon/core/hash.c \
   daemon/core/hosts.c \
   daemon/core/objects.c \
+  daemon/core/origins.c \
   daemon/core/request.c daemon/core/request.h \
   daemon/core/request_admin.c \
   daemon/core/request_change.c \
   daemon/core/request_checkpoint.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
+  daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \

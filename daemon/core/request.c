@@ -50,11 +50,9 @@ static char *asked_text(const Wafer__Request *message)
                              : text_format("%s %llu", body->name, (unsigned long long)target->job);
 }
 
-/* Takes `message`. `job` 0: about none. */
-void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
-            const char *field, char *message)
+void answer_error(struct request *request, const char *code, uint32_t exit, const char *field,
+                  char *message)
 {
-    Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_ERROR);
 
     response->error = NEW(Wafer__Error);
@@ -63,7 +61,14 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
     response->error->exit = exit;
     response->error->field = text_copy(field);
     response->error->message = message;
+    effect_reply(request->core, request->input, response);
+}
 
+/* Takes `message`. `job` 0: about none. */
+void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
+            const char *field, char *message)
+{
+    Wafer__Record record = WAFER__RECORD__INIT;
     owned(free) char *asked = asked_text(request->message);
     owned(free) char *text =
         text_format("%s: %s%s%s", asked, field ? field : "", field ? ": " : "", message);
@@ -76,7 +81,7 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
      */
     if (!request->core->journal_full)
         core_record(request->core, &record);
-    effect_reply(request->core, request->input, response);
+    answer_error(request, code, exit, field, message);
 }
 
 void refuse_unknown(struct request *request)

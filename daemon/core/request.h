@@ -23,6 +23,9 @@ struct request {
 /* ---- request.c: answers ---- */
 
 Wafer__Response *response_new(Wafer__Response__BodyCase body);
+/* Takes `message`; nobody was refused: it could not be done. */
+void answer_error(struct request *request, const char *code, uint32_t exit, const char *field,
+                  char *message);
 /* Refuse with a record. Takes `message`; `job` 0: about none. */
 void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
             const char *field, char *message);

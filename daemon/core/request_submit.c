@@ -48,6 +48,8 @@ struct submission {
     bool held;
     uint64_t lineage, resumed_from; /* 0: its own; none */
     const Wafer__CheckpointState *origin;
+    Wafer__CheckpointState **older_origins; /* to fall back on */
+    size_t older_origin_count;
     bool weights_only;
     uint32_t systems_count;      /* 0: as in the spec */
     const char *queue;           /* NULL: as in the spec */
@@ -74,6 +76,8 @@ static void submit(struct request *request, const struct submission *submission)
         SET(&state, resumed_from, submission->resumed_from);
     if (submission->origin) {
         state.origin = (Wafer__CheckpointState *)submission->origin;
+        state.older_origins = submission->older_origins;
+        state.n_older_origins = submission->older_origin_count;
         SET(&state, weights_only, submission->weights_only);
         if (!submission->weights_only)
             SET(&state, committed_step, submission->origin->step);
@@ -203,29 +207,24 @@ static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     return true;
 }
 
-/* The newest verified of `count` checkpoints by rising steps, at or below `step`. */
+/* The verified one at `step`, of that epoch (0: the newest), of `count` by rising steps. */
 static const Wafer__CheckpointState *choose(Wafer__CheckpointState *const *checkpoints,
-                                            size_t count, bool any, uint64_t step, uint64_t epoch)
+                                            size_t count, uint64_t step, uint64_t epoch)
 {
     for (size_t i = count; i-- > 0;)
         if (checkpoints[i]->state == WAFER__CHECKPOINT__STATE__VERIFIED &&
-            (any || checkpoints[i]->step == step) &&
-            (!epoch || checkpoints[i]->fence->epoch == epoch))
+            checkpoints[i]->step == step && (!epoch || checkpoints[i]->fence->epoch == epoch))
             return checkpoints[i];
     return NULL;
 }
 
-static const Wafer__CheckpointState *choose_live(const struct job *job, bool any, uint64_t step,
+static const Wafer__CheckpointState *choose_live(const struct job *job, uint64_t step,
                                                  uint64_t epoch)
 {
-    for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
-         link = link->previous) {
-        const Wafer__CheckpointState *state = &CONTAINER_OF(link, struct checkpoint, link)->state;
-        if (state->state == WAFER__CHECKPOINT__STATE__VERIFIED && (any || state->step == step) &&
-            (!epoch || state->fence->epoch == epoch))
-            return state;
-    }
-    return NULL;
+    size_t count;
+    owned(free) Wafer__CheckpointState **states = checkpoint_states(job, &count);
+
+    return choose(states, count, step, epoch);
 }
 
 /* "JOB@STEP": a verified checkpoint of a job that the caller may read, for one of class `level`.
@@ -249,9 +248,9 @@ static const Wafer__CheckpointState *named_checkpoint(struct request *request, c
     if (known && !class_covers(request, level, job ? job->spec->terms.level : facts->view->class_))
         return NULL;
     if (known && job)
-        found = choose_live(job, false, step, epoch);
+        found = choose_live(job, step, epoch);
     else if (known)
-        found = choose(facts->checkpoints, facts->checkpoint_count, false, step, epoch);
+        found = choose(facts->checkpoints, facts->checkpoint_count, step, epoch);
     if (!known)
         refuse_unknown(request);
     else if (!found)
@@ -337,6 +336,41 @@ static int resume_step(struct request *request, uint64_t job, const char *from, 
     return -1;
 }
 
+/* What the new job starts from: the one that is named, and no other; or, when the choice is left to
+ * us, the newest good one, with older ones to fall back on. False: answered. */
+static bool find_start(struct request *request, const Wafer__JobState *ended,
+                       Wafer__CheckpointState *const *checkpoints, size_t count,
+                       struct origins *origins, struct submission *submission)
+{
+    uint64_t step, epoch;
+    bool any;
+
+    if (resume_step(request, ended->id, request->message->resume->from, &any, &step, &epoch) < 0)
+        return false;
+    if (!any) {
+        submission->origin = choose(checkpoints, count, step, epoch);
+        if (!submission->origin)
+            refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
+                   text_format("job %llu has no verified checkpoint at step %llu",
+                               (unsigned long long)ended->id, (unsigned long long)step));
+        return submission->origin;
+    }
+    origins_of(request->core, ended, checkpoints, count, origins);
+    if (origins->count) {
+        submission->origin = origins->states[0];
+        submission->older_origins = origins->states + 1;
+        submission->older_origin_count = origins->count - 1;
+        submission->weights_only = origins->weights_only;
+    } else if (ended->origin) {
+        refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
+               text_format("job %llu has no good checkpoint left, and what it started from is gone "
+                           "or damaged: submit it anew to begin at step 0",
+                           (unsigned long long)ended->id));
+        return false;
+    }
+    return true;
+}
+
 static void resume_ended(struct request *request, const Wafer__JobState *ended,
                          ProtobufCBinaryData packed, Wafer__CheckpointState *const *checkpoints,
                          size_t count)
@@ -350,23 +384,11 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
                                      .array_index =
                                          ended->has_array_index ? &ended->array_index : NULL,
                                      .queue = asked->pool ? asked->pool : ended->queue };
+    struct origins origins;
     struct job_terms terms;
-    uint64_t step, epoch;
-    bool any;
 
-    if (resume_step(request, ended->id, asked->from, &any, &step, &epoch) < 0)
+    if (!find_start(request, ended, checkpoints, count, &origins, &submission))
         return;
-    submission.origin = choose(checkpoints, count, any, step, epoch);
-    if (!submission.origin && any && ended->origin) {
-        submission.origin = ended->origin;
-        submission.weights_only = ended->weights_only;
-    }
-    if (!submission.origin && !any) {
-        refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
-               text_format("job %llu has no verified checkpoint at step %llu",
-                           (unsigned long long)ended->id, (unsigned long long)step));
-        return;
-    }
     Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, packed.len, packed.data);
     if (!spec) {
         refuse(request, ended->id, "E_INTERNAL", EX_SOFTWARE, NULL,
@@ -403,7 +425,7 @@ static void resume_live(struct request *request, struct job *job)
     if (asked->pool &&
         !class_fits(request, core_pool(request->core, asked->pool), job->spec->terms.level))
         return;
-    if (!any && !choose_live(job, false, step, epoch)) {
+    if (!any && !choose_live(job, step, epoch)) {
         refuse(request, id, "E_CHECKPOINT", EX_DATAERR, "from",
                text_format("job %llu has no verified checkpoint at step %llu",
                            (unsigned long long)id, (unsigned long long)step));
@@ -474,12 +496,8 @@ void on_resume(struct request *request)
         return;
     }
     /* Ended, and its last checkpoint is still being settled. */
-    size_t count = 0;
-    owned(free) Wafer__CheckpointState **states = NULL;
-    list_foreach (&job->checkpoints, link) {
-        states = memory_resize(states, count + 1, sizeof(Wafer__CheckpointState *));
-        states[count++] = &CONTAINER_OF(link, struct checkpoint, link)->state;
-    }
+    size_t count;
+    owned(free) Wafer__CheckpointState **states = checkpoint_states(job, &count);
     resume_ended(request, &job->state,
                  (ProtobufCBinaryData){ job->spec->length, job->spec->packed }, states, count);
 }

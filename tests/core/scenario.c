@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "model/bind.h"
 #include "model/job.h"
+#include "model/message.h"
 #include "render.h"
 
 #define WORDS                      32
@@ -128,11 +129,29 @@ static void step(struct scenario *scenario)
 /* What history knows of a job: the newest of each in the journal. */
 struct history {
     struct facts facts;
+    Wafer__JobState *state;
     Wafer__CheckpointState *checkpoints[64];
 };
 
+static void history_donep(struct history *history)
+{
+    wafer__job_state__free_unpacked(history->state, NULL);
+}
+
+/* What has become of a checkpoint that another job began from. */
+static void refresh(const struct scenario *scenario, Wafer__CheckpointState *origin)
+{
+    for (size_t i = 0; i < scenario->journal.count; i++) {
+        const Wafer__CheckpointState *next = scenario->journal.items[i]->checkpoint;
+        if (next && next->number == origin->number)
+            origin->state = next->state;
+    }
+}
+
 static void recall(const struct scenario *scenario, uint64_t id, struct history *ret)
 {
+    const Wafer__JobState *ended = NULL;
+
     *ret = (struct history){ .facts = { .view = NULL } };
     ret->facts.checkpoints = ret->checkpoints;
     for (size_t i = 0; i < scenario->journal.count; i++) {
@@ -142,7 +161,7 @@ static void recall(const struct scenario *scenario, uint64_t id, struct history 
         if (record->has_spec)
             ret->facts.spec = record->spec;
         if (record->kind == WAFER__RECORD_KIND__JOB_ENDED)
-            ret->facts.state = record->job_state;
+            ended = record->job_state;
         if (record->view)
             ret->facts.view = record->view;
         if (!record->checkpoint)
@@ -154,12 +173,22 @@ static void recall(const struct scenario *scenario, uint64_t id, struct history 
         if (place == ret->facts.checkpoint_count)
             ret->facts.checkpoint_count++;
         ret->checkpoints[place] = record->checkpoint;
+        if (record->checkpoint->state == WAFER__CHECKPOINT__STATE__DELETED)
+            memmove(ret->checkpoints + place, ret->checkpoints + place + 1,
+                    (--ret->facts.checkpoint_count - place) * sizeof(*ret->checkpoints));
     }
+    if (!ended)
+        return;
+    ret->facts.state = ret->state = MESSAGE_COPY(ended);
+    if (ret->state->origin)
+        refresh(scenario, ret->state->origin);
+    for (size_t i = 0; i < ret->state->n_older_origins; i++)
+        refresh(scenario, ret->state->older_origins[i]);
 }
 
 static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t facts_job)
 {
-    struct history history;
+    owned(history_done) struct history history;
     struct object object;
 
     recall(scenario, facts_job, &history);
@@ -248,6 +277,7 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     } else if (strcmp(verb, "prune") == 0) {
         request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
         request.checkpoint_prune = &prune;
+        SET(&prune, dry_run, value(scenario, "dry", 0) != 0);
     } else {
         resume.from = (char *)word(scenario, "from", NULL);
         resume.pool = (char *)word(scenario, "pool", NULL);

@@ -1,5 +1,6 @@
 /* What clients may send, whatever it is: an answer each time, and nothing that ends the core. */
 #include <string.h>
+#include <sysexits.h>
 
 #include "base/memory.h"
 #include "core/core.h"
@@ -219,37 +220,95 @@ static void save(uint64_t job, uint64_t step, uint64_t number)
     verdict(INPUT_VERIFIED, number, 0);
 }
 
-START_TEST(a_checkpoint_may_go_while_a_client_has_it_verified)
+static Wafer__CheckpointTarget named;
+static Wafer__CheckpointVerifyRequest verify;
+
+/* JOB@STEP read back. */
+static Wafer__Request verify_request(uint64_t job, uint64_t step)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+
+    wafer__checkpoint_target__init(&named);
+    wafer__checkpoint_verify_request__init(&verify);
+    named.job = job;
+    named.has_step = true;
+    named.step = step;
+    verify.target = &named;
+    message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
+    message.checkpoint_verify = &verify;
+    return message;
+}
+
+static void pin(uint64_t job, uint64_t step, bool pinned)
+{
+    Wafer__Request message = verify_request(job, step);
+    Wafer__CheckpointPinRequest pin = WAFER__CHECKPOINT_PIN_REQUEST__INIT;
+
+    pin.target = &named;
+    pin.pinned = pinned;
+    message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PIN;
+    message.checkpoint_pin = &pin;
+    ask(OWNER, &message);
+}
+
+/* Four, of which retention keeps the last three; and the first, which was pinned. */
+static uint64_t four_checkpoints(void)
 {
     register_host();
     uint64_t job = submit(NULL)->job->id;
-    Wafer__Request message = WAFER__REQUEST__INIT;
-    Wafer__CheckpointVerifyRequest verify = WAFER__CHECKPOINT_VERIFY_REQUEST__INIT;
+
+    save(job, 10, 1);
+    pin(job, 10, true);
+    save(job, 20, 2);
+    save(job, 30, 3);
+    save(job, 40, 4);
+    pin(job, 10, false);
+    return job;
+}
+
+START_TEST(a_checkpoint_may_go_while_a_client_has_it_verified)
+{
+    uint64_t job = four_checkpoints();
+    Wafer__Request message = verify_request(job, 10);
     Wafer__CheckpointPruneRequest prune = WAFER__CHECKPOINT_PRUNE_REQUEST__INIT;
-    Wafer__CheckpointTarget named = WAFER__CHECKPOINT_TARGET__INIT;
     Wafer__Target target = WAFER__TARGET__INIT;
     struct input input = { .type = INPUT_REQUEST };
 
-    save(job, 10, 1);
-    save(job, 20, 2);
-    named.job = target.job = job;
-    named.has_step = target.has_job = true;
-    named.step = 10;
-    verify.target = &named;
-    prune.target = &target;
-    message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
-    message.checkpoint_verify = &verify;
     input.request.subject.uid = OWNER;
     input.request.message = &message;
     feed(&input); /* the answer waits for the verdict */
+    target.has_job = true;
+    target.job = job;
+    prune.target = &target;
     message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
     message.checkpoint_prune = &prune;
-    ck_assert_uint_eq(ask(OWNER, &message)->checkpoints->n_items, 2);
+    ck_assert_uint_eq(ask(OWNER, &message)->checkpoints->n_items, 4);
     verdict(INPUT_DELETED, 1, 0);
     verdict(INPUT_VERIFIED, 1, -2);
     ck_assert_uint_eq(records.count, 0);
     ck_assert_uint_eq(effects.count, 1);
     ck_assert_int_eq(effects.items[0].type, EFFECT_REPLY);
+    ck_assert_int_eq(effects.items[0].response->body_case, WAFER__RESPONSE__BODY_ERROR);
+}
+END_TEST
+
+START_TEST(so_many_verifications_of_one_user_wait_and_no_more)
+{
+    Wafer__Request message = verify_request(four_checkpoints(), 20);
+    struct input input = { .type = INPUT_REQUEST };
+
+    input.request.subject.uid = OWNER;
+    input.request.message = &message;
+    for (int i = 0; i < LIMIT_VERIFICATIONS_PER_UID; i++) {
+        feed(&input);
+        ck_assert_uint_eq(effects.count, 1);
+        ck_assert_int_eq(effects.items[0].type, EFFECT_VERIFY);
+    }
+    ck_assert_int_eq(ask(OWNER, &message)->error->exit, EX_TEMPFAIL);
+    verdict(INPUT_VERIFIED, 2, 0); /* answers all that wait for it */
+    ck_assert_uint_eq(effects.count, LIMIT_VERIFICATIONS_PER_UID);
+    feed(&input);
+    ck_assert_int_eq(effects.items[0].type, EFFECT_VERIFY);
 }
 END_TEST
 
@@ -285,6 +344,7 @@ int main(void)
     tcase_add_test(tcase, a_reason_is_as_long_as_any_string_may_be);
     tcase_add_test(tcase, what_an_operator_holds_its_owner_cannot_release_even_if_he_held_it_first);
     tcase_add_test(tcase, a_checkpoint_may_go_while_a_client_has_it_verified);
+    tcase_add_test(tcase, so_many_verifications_of_one_user_wait_and_no_more);
     tcase_add_test(tcase, a_grace_without_end_stops_nothing_at_once);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);

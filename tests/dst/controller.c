@@ -527,6 +527,24 @@ void controller_event(struct world *world, struct event *event)
     }
 }
 
+/* What has become of a checkpoint that an ended job began from, as the daemon's facts.c finds it.
+ */
+static void refresh_origin(struct world *world, Wafer__CheckpointState *origin)
+{
+    const Wafer__CheckpointState *now =
+        ledger_checkpoint(&world->controller.history, origin->job, origin->number);
+
+    origin->state = now ? now->state : WAFER__CHECKPOINT__STATE__DELETED;
+}
+
+static void refresh_origins(struct world *world, Wafer__JobState *state)
+{
+    if (state->origin)
+        refresh_origin(world, state->origin);
+    for (size_t i = 0; i < state->n_older_origins; i++)
+        refresh_origin(world, state->older_origins[i]);
+}
+
 bool controller_request(struct world *world, unsigned client, const Wafer__Request *request)
 {
     const struct client *asker = &world->clients[client];
@@ -571,6 +589,7 @@ bool controller_request(struct world *world, unsigned client, const Wafer__Reque
     if (wants_facts && world->controller.durable < world->controller.count)
         return false;
     if (wants_facts && job && job->view) {
+        refresh_origins(world, job->state);
         facts = (struct facts){ .view = job->view,
                                 .state = job->state,
                                 .spec = job->spec,
