@@ -36,8 +36,8 @@ static struct core *new_core(const struct settings *settings)
         .pools = settings->pools,
         .pool_count = settings->pool_count,
         .lease_us = settings->lease_us,
-        /* An agent gets a beat at most a quarter of a lease after it was last heard from, so that
-         * its own lease has run out well before ours and this margin. */
+        /* An agent counts its lease from before we heard from it, so that it has always run out
+         * first; this is for clocks that run at unlike speeds, and for stopping. */
         .lease_margin_us = settings->lease_us / 2,
         .operator_uid = geteuid(),
         .version = PACKAGE_VERSION,

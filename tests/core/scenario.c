@@ -353,7 +353,7 @@ static Wafer__Fence fence_of(struct scenario *scenario)
     return fence;
 }
 
-/* `systems=a,b running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
+/* `systems=a,b sent=9 running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
 static void on_report(struct scenario *scenario, const char *verb)
 {
     Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
@@ -368,6 +368,8 @@ static void on_report(struct scenario *scenario, const char *verb)
     report.boot_id = (char *)word(scenario, "boot", "b1");
     report.registration = strcmp(verb, "up") == 0;
     report.time_us = scenario->input.time_us;
+    report.has_sent_us = word(scenario, "sent", NULL) != NULL;
+    report.sent_us = (int64_t)value(scenario, "sent", 0);
     for (char *rest = names, *name; (name = strtok_r(rest, ",", &rest));) {
         Wafer__HostedSystem *system = &systems[report.n_systems];
         ck_assert_uint_lt(report.n_systems, 8);
