@@ -151,7 +151,7 @@ static int job_check(const struct core *core, const struct job *job, const Wafer
 {
     if (!job)
         return diag_fail(diag, -EINVAL, "job %llu is not there", (unsigned long long)next->id);
-    if (!job_may_become(job->state.state, next->state))
+    if (!job->unsure && !job_may_become(job->state.state, next->state))
         return diag_fail(diag, -EINVAL, "job %llu may not go from %s to %s",
                          (unsigned long long)next->id, job_state_name(job->state.state),
                          job_state_name(next->state));
@@ -406,6 +406,7 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
     if (r < 0)
         return r;
     job_change(core, job, record->job_state);
+    job->unsure = false;
     return 0;
 }
 
@@ -460,6 +461,25 @@ int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag
     /* The number is used up even when the record cannot be applied: the next one must follow. */
     core->sequence = record->sequence;
     return apply(core, record, diag);
+}
+
+void core_skip(struct core *core, uint64_t sequence, uint64_t id)
+{
+    struct job *job = core_job(core, id);
+
+    if (core->sequence < sequence)
+        core->sequence = sequence;
+    if (id == core->next_job) /* it may be the submission: the number was given out */
+        core->next_job++;
+    if (!job || job_state_is_terminal(job->state.state))
+        return;
+    job->unsure = true;
+    if (job_has_systems(job)) {
+        Wafer__JobState next = job->state;
+        next.state = WAFER__JOB__STATE__HELD;
+        next.n_systems = 0;
+        job_change(core, job, &next);
+    }
 }
 
 void core_record(struct core *core, Wafer__Record *draft)

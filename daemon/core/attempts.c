@@ -336,6 +336,14 @@ static int64_t backoff_us(const struct job_terms *terms, uint32_t failures)
     return wait_us < terms->backoff_max_us ? wait_us : terms->backoff_max_us;
 }
 
+void job_end_back_off(Wafer__JobState *next)
+{
+    if (next->failures || next->launch_refusals)
+        UNSET(next, not_before_us);
+    UNSET(next, failures);
+    UNSET(next, launch_refusals);
+}
+
 static void wait_again(struct core *core, struct job *job, Wafer__JobState *next,
                        Wafer__Cause cause, bool started, const char *text)
 {

@@ -91,6 +91,7 @@ struct job {
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
     struct progress progress;
+    bool unsure; /* in a replay: the newest record of it could not be read */
 };
 
 struct system {
@@ -260,6 +261,8 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
 /* Make a waiting job final. */
 void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer__Cause cause,
              const char *text, const uid_t *uid);
+/* Cut a back-off short. A wait without failures is for proof that an attempt is over: it stays. */
+void job_end_back_off(Wafer__JobState *next);
 void job_timer_due(struct core *core, struct job *job);
 void job_timer_set(struct core *core, struct job *job);
 
