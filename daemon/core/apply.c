@@ -250,24 +250,35 @@ static void checkpoint_add(struct core *core, struct job *job, const Wafer__Chec
     hash_replace(core, &checkpoint->hash, &checkpoint->state.base);
 }
 
-static int checkpoint_change(struct core *core, const Wafer__CheckpointState *next,
-                             struct diag *diag)
+static int checkpoint_check(const struct core *core, const Wafer__CheckpointState *next,
+                            struct diag *diag)
 {
-    struct job *job = core_job(core, next->job);
-    struct checkpoint *checkpoint = core_checkpoint(core, next->number);
+    const struct job *job = core_job(core, next->job);
+    const struct checkpoint *checkpoint = core_checkpoint(core, next->number);
 
     if (checkpoint && checkpoint->job != job)
         return diag_fail(diag, -EINVAL, "checkpoint %llu is of another job",
                          (unsigned long long)next->number);
-    if (job && !checkpoint && next->number < core->next_checkpoint)
+    /* Of an unsure job it may be the beginning that was lost. */
+    if (job && !checkpoint && next->number < core->next_checkpoint && !job->unsure)
         return diag_fail(diag, -EINVAL, "checkpoint %llu is gone",
                          (unsigned long long)next->number);
+    return 0;
+}
+
+static void checkpoint_change(struct core *core, const Wafer__CheckpointState *next)
+{
+    struct job *job = core_job(core, next->job);
+    struct checkpoint *checkpoint = core_checkpoint(core, next->number);
+
     origins_follow(core, next);
     verifications_follow(core, next);
     if (!job)
-        return 0; /* of an ended job: history follows, memory has no more of it */
-    if (!checkpoint) {
+        return; /* of an ended job: history follows, memory has no more of it */
+    if (!checkpoint && next->state != WAFER__CHECKPOINT__STATE__DELETED) {
         checkpoint_add(core, job, next);
+    } else if (!checkpoint) {
+        return;
     } else if (next->state == WAFER__CHECKPOINT__STATE__DELETED) {
         checkpoint_remove(core, checkpoint);
     } else {
@@ -281,7 +292,6 @@ static int checkpoint_change(struct core *core, const Wafer__CheckpointState *ne
             timer_clear(&core->timers, &checkpoint->timer);
     }
     core->pass_wanted = true;
-    return 0;
 }
 
 /* ---- the rest ---- */
@@ -406,14 +416,21 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
     if (r < 0)
         return r;
     job_change(core, job, record->job_state);
-    job->unsure = false;
+    job->unsure = job->unsure && record->kind != WAFER__RECORD_KIND__JOB_ISOLATED;
     return 0;
 }
 
 static int apply(struct core *core, const Wafer__Record *record, struct diag *diag)
 {
-    int r = 0;
+    int r = record->checkpoint ? checkpoint_check(core, record->checkpoint, diag) : 0;
 
+    /* All that may not be comes first, so that nothing is half applied. */
+    if (r < 0)
+        return r;
+    bool new_host =
+        record->host && record->system && strcmp(record->host->name, record->system->host) == 0;
+    if (record->system && !new_host && !core_host(core, record->system->host))
+        return diag_fail(diag, -EINVAL, "system %s is of an unknown host", record->system->name);
     if (record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED) {
         if (!record->job_state)
             return diag_fail(diag, -EINVAL, "a submission without a job");
@@ -421,18 +438,14 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
     } else if (record->job_state) {
         r = apply_job(core, record, diag);
     }
-    if (r == 0 && record->checkpoint)
-        r = checkpoint_change(core, record->checkpoint, diag);
     if (r < 0)
         return r;
+    if (record->checkpoint)
+        checkpoint_change(core, record->checkpoint);
     if (record->host)
         host_change(core, record->host);
-    if (record->system) {
-        if (!core_host(core, record->system->host))
-            return diag_fail(diag, -EINVAL, "system %s is of an unknown host",
-                             record->system->name);
+    if (record->system)
         system_change(core, record->system);
-    }
     if (record->queue)
         queue_change(core, record->queue);
     if (record->clock)

@@ -67,6 +67,9 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     if (job->state.has_final_step && job->state.final_step > step)
         SET(&next, steps_lost, job->state.steps_lost + job->state.final_step - step);
     UNSET(&next, final_step);
+    next.has_final_digest = false; /* it was of that step */
+    next.final_digest = (ProtobufCBinaryData){ 0 };
+    UNSET(&next, final_metric_micro);
     if (!job->state.has_committed_step || job->state.committed_step > step)
         SET(&next, committed_step, step);
 

@@ -103,6 +103,8 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         next.detail = text;
         next.n_systems = 0;
         next.epoch++;
+        SET(&next, version, next.version + 1);
+        SET(&next, committed_step, checkpoint_committed_without(job, NULL));
         /* Its attempt is over: the next one must not inherit when it began, or an order to stop. */
         UNSET(&next, started_us);
         UNSET(&next, granted_us);
