@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "log.h"
+#include "net/address.h"
 
 #define RESTART_US UINT64_C(500000) /* before wafersim is started again ... */
 #define RESTART_MAX_US                                                                             \
@@ -58,8 +59,13 @@ static char *own_directory(void)
 
 int dev_prepare(const char *dir, struct diag *diag)
 {
+    owned(free) char *socket = text_format("%s/waferd.sock", dir);
+    struct sockaddr_un address;
     struct stat st;
+    int r = address_unix(socket, &address, diag); /* before anything is made */
 
+    if (r < 0)
+        return r;
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
         return diag_fail(diag, -errno, "%s cannot be created: %s", dir, strerror(errno));
     if (stat(dir, &st) < 0)

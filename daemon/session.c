@@ -375,19 +375,48 @@ static int on_accept(struct listener *listener, void *userdata, int fd, uid_t ui
 
 /* ---- turns ---- */
 
+/* What was decided about its job since it was parked, by a request before it or by a worker's
+ * verdict, is not in history either before it is durable. Waiting for all that is decided would
+ * never end on a busy day. */
+static uint64_t mark_of_target(const struct sessions *sessions, const struct session *session,
+                               const Wafer__Request *message)
+{
+    const struct daemon *daemon = sessions->daemon;
+    Wafer__Target target;
+    uint64_t job;
+
+    if (!facts_wanted(daemon->core, message, session->uid, &target) ||
+        facts_job(daemon->store, &target, session->uid, &job) < 0)
+        return 0;
+    return pipeline_mark_of(&daemon->pipeline, job);
+}
+
+/* Whether the oldest one need not wait any longer. */
+static bool unpark_next(struct sessions *sessions)
+{
+    struct pipeline *pipeline = &sessions->daemon->pipeline;
+    struct parked *parked = CONTAINER_OF(sessions->parked.next, struct parked, link);
+    struct session *session = find(sessions, parked->client);
+
+    if (!pipeline_is_released(pipeline, parked->mark))
+        return false;
+    if (session && !session->closing) {
+        parked->mark = mark_of_target(sessions, session, parked->message);
+        if (!pipeline_is_released(pipeline, parked->mark))
+            return false;
+        step_with_facts(session, parked->message);
+        pipeline_seal(pipeline); /* the next one must see that this was decided */
+    }
+    list_remove(&parked->link);
+    wafer__request__free_unpacked(parked->message, NULL);
+    free(parked);
+    return true;
+}
+
 static void unpark(struct sessions *sessions)
 {
-    while (!list_is_empty(&sessions->parked)) {
-        struct parked *parked = CONTAINER_OF(sessions->parked.next, struct parked, link);
-        if (!pipeline_is_released(&sessions->daemon->pipeline, parked->mark))
-            return;
-        struct session *session = find(sessions, parked->client);
-        list_remove(&parked->link);
-        if (session && !session->closing)
-            step_with_facts(session, parked->message);
-        wafer__request__free_unpacked(parked->message, NULL);
-        free(parked);
-    }
+    while (!list_is_empty(&sessions->parked) && unpark_next(sessions))
+        continue;
 }
 
 void sessions_turn(struct sessions *sessions)

@@ -106,6 +106,8 @@ ends 78 'slow.yaml:9:8: speed: ' 'a mistake is named with its place' --check-con
 ends 78 'slow.yaml:9:8: speed: ' 'and is no less one when starting' --config "$dir/slow.yaml"
 ends 78 'cs9.yaml: it cannot be read' 'a platform file that is missing is named' --config "$dir/unknown.yaml"
 ends 78 'at most 107 fit' 'a socket path that is too long says how long it may be' --config "$dir/long.yaml"
+mkdir "$dir/$(printf '%0120d' 0)"
+ends 73 'at most 107 fit' 'and one below --dev is a directory that cannot be used' --dev "$dir/$(printf '%0120d' 0)"
 ends 73 'not/there cannot be created' 'a state directory that cannot be made is named' --config "$dir/nowhere2.yaml"
 
 mkdir "$dir/broken"

@@ -1,0 +1,32 @@
+#!/bin/sh
+# What a client may count on when it does not wait for its answers, or when the controller goes away
+# under it.
+# shellcheck disable=SC1091,SC2154,SC2034,SC2015,SC2181 # lib.sh has what is missing here, and uses the rest
+. "${top_srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
+
+begin clients
+job "$folder/ended.yaml" 1500 1 300 '{last: 5}'
+job "$folder/long.yaml" 9000
+run 0 submit --wait "$folder/ended.yaml"
+ok 'a job succeeds'
+live=$(submit --hold "$folder/long.yaml")
+"$top_builddir/tests/e2e/pipelined" "$live" 1 600 >"$folder/out" 2>"$folder/err"
+ok 'a pin and a prune of its checkpoints are sent behind a request that waits for the disk'
+run 0 ckpt ls -o plain 1 && same "$(cut -f 1 "$folder/out" | tr '\n' ' ')" '1@600.1 1@1500.1 '
+ok 'the prune has seen the pin'
+
+run 0 release "$live"
+within 10 runs "$live"
+timeout 60 "$top_builddir/wafer" logs -f "$live" >"$folder/followed" 2>"$folder/err" &
+follower=$!
+for step in 1000 3000; do
+    within 20 has_reached "$live" $step
+    kill_daemon
+    begin clients
+done
+wait "$follower"
+ok 'logs -f lives through two kills of the controller, and ends with the job'
+run 0 logs "$live"
+cmp -s "$folder/out" "$folder/followed"
+ok 'and has printed each line once'
+finish
