@@ -312,6 +312,15 @@ static void on_request(struct session *session, Wafer__Request *message)
     wafer__request__free_unpacked(message, NULL);
 }
 
+/* At once, past whatever waits for the disk: nothing was decided. Takes `message`. */
+static void turn_away(struct session *session, Wafer__Request *message, const char *code,
+                      const char *why)
+{
+    session->in_flight++;
+    sessions_reply_error(session->sessions, session->client, message->id, code, EX_TEMPFAIL, why);
+    wafer__request__free_unpacked(message, NULL);
+}
+
 static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, size_t length)
 {
     struct session *session = userdata;
@@ -326,10 +335,10 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
         return;
     }
     if (!may_ask(session)) {
-        session->in_flight++;
-        sessions_reply_error(session->sessions, session->client, message->id, "E_BUSY", EX_TEMPFAIL,
-                             "too many requests at once: try again in a second");
-        wafer__request__free_unpacked(message, NULL);
+        turn_away(session, message, "E_BUSY", "too many requests at once: try again in a second");
+    } else if (daemon_is_stuck(session->sessions->daemon)) {
+        turn_away(session, message, "E_FULL",
+                  "the controller's disk is full: nothing can be answered until there is room");
     } else {
         on_request(session, message);
     }

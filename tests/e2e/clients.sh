@@ -29,4 +29,20 @@ ok 'logs -f lives through two kills of the controller, and ends with the job'
 run 0 logs "$live"
 cmp -s "$folder/out" "$folder/followed"
 ok 'and has printed each line once'
+stop_all
+
+# A file size limit stands for a disk without room, of which nothing was kept in reserve.
+begin full
+first=$(submit --hold --key first "$folder/long.yaml")
+prlimit --pid "$daemon" --fsize=1:
+run 69 --timeout 2s submit --hold --key second "$folder/long.yaml"
+ok 'with a disk so full that nothing can be written, a submit is not acknowledged'
+run 75 ls && err_has 'disk is full' && run 75 show "$first" && run 75 cancel "$first"
+ok 'and who asks then is told so at once'
+prlimit --pid "$daemon" --fsize=unlimited:
+within 20 wafer ls >/dev/null && is "$first" .state HELD
+ok 'when there is room again, it answers, and what was turned away has not happened'
+second=$(submit --hold --key second "$folder/long.yaml")
+same "$(wafer -o json ls --all | jq -c '[.items[].id] | sort')" "[$first,$second]"
+ok 'the submit is there once'
 finish
