@@ -389,6 +389,9 @@ static int exit_status(int error)
     case EROFS:
     case ENOENT:
     case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case EINVAL: /* a pipe or a device where a file should be */
     case EEXIST: return EX_CANTCREAT;
     case EIO:
     case EBADMSG:

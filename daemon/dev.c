@@ -141,10 +141,14 @@ static uint64_t process_start(pid_t pid)
 
 static pid_t recorded_process(const char *pid_path)
 {
-    owned(fclose) FILE *file = fopen(pid_path, "re");
+    /* Whatever has that name: opening it must not wait, as for the writer of a pipe. */
+    owned(fd_close) int fd = open(pid_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    owned(fclose) FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     int pid;
     uint64_t start;
 
+    if (file)
+        fd_take(&fd);
     if (!file || fscanf(file, "%d %" SCNu64, &pid, &start) != 2 || pid <= 0 || start == 0)
         return 0;
     return process_start(pid) == start ? pid : 0;
@@ -152,7 +156,8 @@ static pid_t recorded_process(const char *pid_path)
 
 static void record_process(const struct dev *dev)
 {
-    int fd = open(dev->pid_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(dev->pid_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                  0600);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
     if (!file || fprintf(file, "%d %" PRIu64 "\n", (int)dev->pid, process_start(dev->pid)) < 0)
@@ -265,7 +270,7 @@ static int spawn(struct dev *dev, pid_t *ret)
     /* A file of its own: it may outlive whoever reads our standard error. */
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, dev->log_path,
-                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+                                     O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     int r = -posix_spawn(ret, dev->program, &files, &attributes, dev->arguments, environment);
     posix_spawn_file_actions_destroy(&files);

@@ -120,6 +120,27 @@ ok $? 'and is left as it was'
 : >"$dir/taken.sock"
 ends 73 'is no socket' 'a file in the place of the socket is not removed' --config "$dir/taken.yaml"
 
+for name in lock state.db wafersim.pid wafersim.log; do
+    mkdir -m 700 "$dir/odd.$name"
+    mkfifo "$dir/odd.$name/$name"
+done
+ends 73 'lock cannot be' 'a pipe in the place of the lock is named' --dev "$dir/odd.lock"
+ends 74 'state.db: ' 'and in that of the database' --dev "$dir/odd.state.db"
+for name in wafersim.pid wafersim.log; do
+    "$waferd" --dev "$dir/odd.$name" >"$dir/out" 2>&1 &
+    pid=$!
+    for _ in $(seq 100); do
+        grep -q 'is ready' "$dir/out" && break
+        sleep 0.05
+    done
+    grep -q 'is ready' "$dir/out"
+    ready=$?
+    ok "$ready" "and in that of $name does not stop it"
+    if [ "$ready" -eq 0 ]; then kill "$pid"; else kill -9 "$pid"; fi
+    wait "$pid"
+    pid=
+done
+
 start busy
 ok $? 'it starts'
 ends 75 "in use by process $pid" 'a second one on the same directory is told who has it' --config "$dir/busy.yaml"
