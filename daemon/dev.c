@@ -139,17 +139,22 @@ static uint64_t process_start(pid_t pid)
     return start;
 }
 
+/* "PID START DEVICE INODE": the last two are of the file itself, as who runs on a copy of the
+ * directory must not take the systems of the original for its own, and end them. */
 static pid_t recorded_process(const char *pid_path)
 {
     /* Whatever has that name: opening it must not wait, as for the writer of a pipe. */
     owned(fd_close) int fd = open(pid_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     owned(fclose) FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     int pid;
-    uint64_t start;
+    uint64_t start, device, inode;
+    struct stat st;
 
     if (file)
         fd_take(&fd);
-    if (!file || fscanf(file, "%d %" SCNu64, &pid, &start) != 2 || pid <= 0 || start == 0)
+    if (!file || fstat(fileno(file), &st) < 0 ||
+        fscanf(file, "%d %" SCNu64 " %" SCNu64 " %" SCNu64, &pid, &start, &device, &inode) != 4 ||
+        pid <= 0 || start == 0 || device != st.st_dev || inode != st.st_ino)
         return 0;
     return process_start(pid) == start ? pid : 0;
 }
@@ -159,8 +164,11 @@ static void record_process(const struct dev *dev)
     int fd = open(dev->pid_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                   0600);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    struct stat st;
 
-    if (!file || fprintf(file, "%d %" PRIu64 "\n", (int)dev->pid, process_start(dev->pid)) < 0)
+    if (!file || fstat(fd, &st) < 0 ||
+        fprintf(file, "%d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", (int)dev->pid,
+                process_start(dev->pid), (uint64_t)st.st_dev, (uint64_t)st.st_ino) < 0)
         log_warning("%s cannot be written: %s; a restart will not find wafersim", dev->pid_path,
                     strerror(errno));
     if (file)

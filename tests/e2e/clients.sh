@@ -31,6 +31,24 @@ cmp -s "$folder/out" "$folder/followed"
 ok 'and has printed each line once'
 stop_all
 
+# A copy of the directory, made while it is in use.
+begin original
+run 0 submit "$folder/long.yaml" && within 10 runs 1
+ok 'a job runs'
+sim=$(systems_pid)
+cp -R "$dir" "$folder/copy" 2>/dev/null
+rm -f "$folder/copy/"*.sock
+original=$dir first_daemon=$daemon
+begin copy
+within 20 answers && [ "$(systems_pid)" != "$sim" ]
+ok 'a controller on a copy has simulated systems of its own'
+sleep 4 # longer than it waits for systems of an earlier run
+kill -0 "$sim"
+ok 'and leaves those of the original alone'
+stop_all
+dir=$original daemon=$first_daemon
+stop_all
+
 # A file size limit stands for a disk without room, of which nothing was kept in reserve.
 begin full
 first=$(submit --hold --key first "$folder/long.yaml")
