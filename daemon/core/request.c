@@ -8,6 +8,9 @@
 
 #include "base/memory.h"
 #include "core/request.h"
+#include "model/limits.h"
+
+#define REFUSED_TEXT_BYTES 256
 
 /* ---- answers ---- */
 
@@ -20,6 +23,20 @@ Wafer__Response *response_new(Wafer__Response__BodyCase body)
     return response;
 }
 
+/* What was asked for may be as long as a request: of it a record, and an answer, keep the
+ * beginning. The cut falls between two characters. */
+static void cut(char *text, size_t limit)
+{
+    static const char dots[] = "...";
+
+    if (strlen(text) <= limit)
+        return;
+    size_t length = limit - strlen(dots);
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--;
+    memcpy(text + length, dots, sizeof(dots));
+}
+
 void answer_error(struct request *request, const char *code, uint32_t exit, const char *field,
                   char *message)
 {
@@ -30,6 +47,7 @@ void answer_error(struct request *request, const char *code, uint32_t exit, cons
     response->error->code = text_copy(code);
     response->error->exit = exit;
     response->error->field = text_copy(field);
+    cut(message, LIMIT_STRING_BYTES);
     response->error->message = message;
     effect_reply(request->core, request->input, response);
 }
@@ -47,6 +65,7 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
         verb = asked->name;
     owned(free) char *text =
         text_format("%s: %s%s%s", verb, field ? field : "", field ? ": " : "", message);
+    cut(text, REFUSED_TEXT_BYTES);
     record.kind = WAFER__RECORD_KIND__REFUSED;
     SET(&record, uid, request->uid);
     if (job)
