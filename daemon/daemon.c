@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "dev.h"
 #include "effects.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "session.h"
 #include "snapshot_policy.h"

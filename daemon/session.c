@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "facts.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/limits.h"
 #include "net/bucket.h"
