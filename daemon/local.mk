@@ -13,6 +13,7 @@ libdaemon_a_SOURCES = \
   daemon/logs.c daemon/logs.h \
   daemon/options.c daemon/options.h \
   daemon/pipeline.c daemon/pipeline.h \
+  daemon/reload.c daemon/reload.h \
   daemon/ring.c daemon/ring.h \
   daemon/session.c daemon/session.h \
   daemon/settings.c daemon/settings.h \
