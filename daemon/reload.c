@@ -122,8 +122,8 @@ static void tell_refused(const struct settings *settings, struct buffer *errors)
 static void tell_applied(const struct settings *settings, struct reload_report *report)
 {
     if (report->waiting_count > 0)
-        sd_notifyf(0, "READY=1\nSTATUS=serving; %u settings wait for a restart",
-                   report->waiting_count);
+        sd_notifyf(0, "READY=1\nSTATUS=serving; %u %s for a restart", report->waiting_count,
+                   report->waiting_count == 1 ? "setting waits" : "settings wait");
     else
         sd_notify(0, "READY=1\nSTATUS=serving");
     if (report->applied_count + report->waiting_count == 0)
