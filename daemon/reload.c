@@ -32,6 +32,15 @@ struct comparison {
     struct reload_report *report;
 };
 
+/* What is more than one value may be long, and hold what is nobody's business in a log. */
+static void add_line(struct buffer *lines, const char *key, const char *from, const char *to)
+{
+    if (from && to)
+        buffer_format(lines, "%s: %s -> %s\n", key, from, to);
+    else
+        buffer_format(lines, "%s: changed\n", key);
+}
+
 static void on_difference(void *userdata, const char *key, const char *from, const char *to)
 {
     const struct comparison *comparison = userdata;
@@ -41,11 +50,11 @@ static void on_difference(void *userdata, const char *key, const char *from, con
         if (strcmp(live_keys[i].key, key) != 0)
             continue;
         live_keys[i].apply(comparison->running, comparison->fresh);
-        buffer_format(&report->applied, "%s: %s -> %s\n", key, from, to);
+        add_line(&report->applied, key, from, to);
         report->applied_count++;
         return;
     }
-    buffer_format(&report->waiting, "%s: %s -> %s\n", key, from, to);
+    add_line(&report->waiting, key, from, to);
     report->waiting_count++;
 }
 

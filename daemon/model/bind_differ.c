@@ -10,7 +10,12 @@ static char *text_of(const json_t *value)
         return text_copy("default");
     if (json_is_string(value))
         return text_copy(json_string_value(value));
-    return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    return json_dumps(value, JSON_ENCODE_ANY);
+}
+
+static bool is_scalar(const json_t *value)
+{
+    return !json_is_array(value) && !json_is_object(value);
 }
 
 void bind_differ(const ProtobufCMessage *from, const ProtobufCMessage *to, bind_differ_fn differ,
@@ -25,8 +30,9 @@ void bind_differ(const ProtobufCMessage *from, const ProtobufCMessage *to, bind_
         const json_t *other = json_object_get(after, key);
         if (json_equal(value, other))
             continue;
-        owned(free) char *old_text = text_of(value);
-        owned(free) char *new_text = text_of(other);
+        bool are_scalars = is_scalar(value) && is_scalar(other);
+        owned(free) char *old_text = are_scalars ? text_of(value) : NULL;
+        owned(free) char *new_text = are_scalars ? text_of(other) : NULL;
         differ(userdata, key, old_text, new_text);
     }
     json_decref(before);
