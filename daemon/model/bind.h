@@ -75,8 +75,8 @@ char *bind_json_text(const ProtobufCMessage *message, bool pretty); /* the calle
 /* Only keys that are set, in schema order, as bind_yaml() reads them. The caller frees. */
 char *bind_yaml_text(const ProtobufCMessage *message);
 
-/* Called for each key of the message itself that differs, with both values as JSON, but a text as
- * it is and what is not set as "default". */
+/* Called for each key of the message itself that differs, with both values as people write them and
+ * "default" for what is not set; both are NULL when one is a list or a message. */
 typedef void (*bind_differ_fn)(void *userdata, const char *key, const char *from, const char *to);
 
 /* Compare two messages of one type, key by key in schema order. */

@@ -25,8 +25,7 @@ void bind_differ(const ProtobufCMessage *from, const ProtobufCMessage *to, bind_
     const char *key;
 
     assert(from->descriptor == to->descriptor);
-    json_object_foreach(before, key, value)
-    {
+    json_object_foreach (before, key, value) {
         const json_t *other = json_object_get(after, key);
         if (json_equal(value, other))
             continue;
