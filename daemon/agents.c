@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/limits.h"
 #include "net/link.h"

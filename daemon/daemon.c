@@ -14,8 +14,9 @@
 #include "base/memory.h"
 #include "dev.h"
 #include "effects.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
+#include "reload.h"
 #include "session.h"
 #include "snapshot_policy.h"
 #include "startup.h"
@@ -266,10 +267,20 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 
 /* ---- the beginning ---- */
 
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    if (!daemon->stopping)
+        reload(daemon);
+    return 0;
+}
+
 static int add_signals(struct daemon *daemon)
 {
-    static const int ending[] = { SIGTERM, SIGINT, SIGHUP };
+    static const int ending[] = { SIGTERM, SIGINT };
     sigset_t mask;
+    int r;
 
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
@@ -280,11 +291,13 @@ static int add_signals(struct daemon *daemon)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of a write, and no death */
     for (size_t i = 0; i < ELEMENTS(ending); i++) {
-        int r = sd_event_add_signal(daemon->event, NULL, ending[i], on_signal, daemon);
+        r = sd_event_add_signal(daemon->event, NULL, ending[i], on_signal, daemon);
         if (r < 0)
             return r;
     }
-    return 0;
+    /* With --dev there is nothing to read again, and a terminal that is closed is the end. */
+    return sd_event_add_signal(daemon->event, NULL, SIGHUP,
+                               daemon->settings->dev ? on_signal : on_hangup, daemon);
 }
 
 static int add_sources(struct daemon *daemon)
@@ -383,7 +396,8 @@ static int exit_status(int error)
     switch (-error) {
     case EBUSY:
     case EADDRINUSE: return EX_TEMPFAIL; /* somebody else is at it */
-    case ENAMETOOLONG: return EX_CONFIG;
+    case ENAMETOOLONG:
+    case ENOTSOCK: return EX_CONFIG;
     case EACCES:
     case EPERM:
     case EROFS:
@@ -401,7 +415,7 @@ static int exit_status(int error)
     }
 }
 
-int daemon_run(const struct settings *settings, const struct options *options)
+int daemon_run(struct settings *settings, const struct options *options)
 {
     struct daemon daemon = { .settings = settings };
     struct diag diag;
@@ -414,7 +428,7 @@ int daemon_run(const struct settings *settings, const struct options *options)
     } else {
         log_notice("%s is ready: clients at %s, systems at %s", DAEMON_PROGRAM, settings->socket,
                    settings->agent_socket);
-        sd_notify(0, "READY=1");
+        sd_notify(0, "READY=1\nSTATUS=serving");
         status = sd_event_loop(daemon.event);
         if (status < 0) {
             log_error("the event loop failed: %s", strerror(-status));

@@ -27,7 +27,7 @@ struct streams;
 struct workers;
 
 struct daemon {
-    const struct settings *settings;
+    struct settings *settings; /* reload() alone changes them */
     sd_event *event;
     struct core *core;
     struct store *store;
@@ -52,7 +52,7 @@ struct daemon {
 };
 
 /* Start up in order, run until a signal ends it, shut down. Returns the exit status. */
-int daemon_run(const struct settings *settings, const struct options *options);
+int daemon_run(struct settings *settings, const struct options *options);
 
 /* ---- for the parts of the shell ---- */
 

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
 #include "net/address.h"
 
 #define RESTART_US UINT64_C(500000) /* before wafersim is started again ... */

@@ -10,7 +10,7 @@
 #include "checkpoint_task.h"
 #include "daemon.h"
 #include "history.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/job.h"
 #include "session.h"
@@ -95,13 +95,12 @@ static void log_event(const Wafer__Record *record, const Wafer__Event *event)
     struct log_about about = { .job = event->has_job ? event->job : 0,
                                .attempt = record->job_state ? record->job_state->attempt : 0,
                                .system = event->system };
-    owned(free) char *job = event->has_job ? text_format("job %" PRIu64 " ", event->job) : NULL;
     owned(free) char *cause =
         event->has_cause ? text_format(" %s", cause_name(event->cause)) : NULL;
 
-    log_write_some(LOG_INFO, &about, "%s%s%s%s%s%s%s", job ? job : "",
-                   event->system ? event->system : "", event->system ? " " : "", event->kind,
-                   cause ? cause : "", event->text ? ": " : "", event->text ? event->text : "");
+    log_write_some(LOG_INFO, &about, "%s%s%s%s%s%s", event->system ? event->system : "",
+                   event->system ? " " : "", event->kind, cause ? cause : "",
+                   event->text ? ": " : "", event->text ? event->text : "");
 }
 
 static void tell(struct daemon *daemon, const Wafer__Record *record)

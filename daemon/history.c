@@ -11,7 +11,7 @@
 #include "daemon.h"
 #include "facts.h"
 #include "list_filter.h"
-#include "log.h"
+#include "log/log.h"
 #include "model/message.h"
 #include "session.h"
 #include "store/store.h"

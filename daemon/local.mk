@@ -10,10 +10,10 @@ libdaemon_a_SOURCES = \
   daemon/facts.c daemon/facts.h \
   daemon/history.c daemon/history.h \
   daemon/list_filter.c daemon/list_filter.h \
-  daemon/log.c daemon/log.h \
   daemon/logs.c daemon/logs.h \
   daemon/options.c daemon/options.h \
   daemon/pipeline.c daemon/pipeline.h \
+  daemon/reload.c daemon/reload.h \
   daemon/ring.c daemon/ring.h \
   daemon/session.c daemon/session.h \
   daemon/settings.c daemon/settings.h \
@@ -23,7 +23,7 @@ libdaemon_a_SOURCES = \
   daemon/workers.c daemon/workers.h
 libdaemon_a_CPPFLAGS = $(AM_CPPFLAGS) -DSYSCONFDIR='"$(sysconfdir)"' -DSBINDIR='"$(sbindir)"'
 
-DAEMON_LIBS = libdaemon.a libstore.a libvault.a libnet.a libcore.a $(MODEL_LIBS) \
+DAEMON_LIBS = libdaemon.a liblog.a libstore.a libvault.a libnet.a libcore.a $(MODEL_LIBS) \
   $(SYSTEMD_LIBS) $(SQLITE_LIBS) -lpthread
 
 sbin_PROGRAMS += waferd

@@ -12,9 +12,10 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "facts.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/limits.h"
+#include "net/activation.h"
 #include "net/bucket.h"
 #include "net/link.h"
 #include "net/listener.h"
@@ -440,6 +441,24 @@ void sessions_turn(struct sessions *sessions)
     }
 }
 
+/* On what the service manager hands over: its socket unit says who may connect. Else everybody may:
+ * who calls is known, and what he may do is decided for each request. */
+static int listen_for_clients(struct sessions *sessions, struct diag *diag)
+{
+    const struct settings *settings = sessions->daemon->settings;
+    sd_event *event = sessions->daemon->event;
+    int fd;
+    int r = activation_take("clients", settings->socket, &fd, diag);
+
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return listener_new_fd(event, fd, DAEMON_PROGRAM, on_accept, sessions, &sessions->listener,
+                               diag);
+    return listener_new(event, settings->socket, settings->dev ? 0600 : 0666, DAEMON_PROGRAM,
+                        on_accept, sessions, &sessions->listener, diag);
+}
+
 int sessions_new(struct daemon *daemon, struct sessions **ret, struct diag *diag)
 {
     struct sessions *sessions = NEW(struct sessions);
@@ -449,10 +468,7 @@ int sessions_new(struct daemon *daemon, struct sessions **ret, struct diag *diag
     list_init(&sessions->all);
     list_init(&sessions->paused);
     list_init(&sessions->parked);
-    /* Everybody may connect: who calls is known, and what he may do is decided for each request. */
-    int r =
-        listener_new(daemon->event, daemon->settings->socket, daemon->settings->dev ? 0600 : 0666,
-                     DAEMON_PROGRAM, on_accept, sessions, &sessions->listener, diag);
+    int r = listen_for_clients(sessions, diag);
     if (r < 0) {
         sessions_free(sessions);
         return r;

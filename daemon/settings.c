@@ -222,6 +222,7 @@ struct settings *settings_free(struct settings *settings)
     free(settings->platforms);
     free(settings->pools);
     wafer__site__free_unpacked(settings->site, NULL);
+    free(settings->path);
     free(settings->state_dir);
     free(settings->vault_dir);
     free(settings->socket);
@@ -239,6 +240,7 @@ int settings_read(const char *path, struct settings **ret, struct buffer *errors
     if (r < 0)
         return r;
     const Wafer__Site *site = settings->site;
+    settings->path = text_copy(path);
     settings->state_dir = text_copy(site->state_dir);
     settings->vault_dir = text_copy(site->vault_dir);
     settings->socket = text_copy(site->socket);

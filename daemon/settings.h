@@ -13,6 +13,7 @@
 #include "site.pb-c.h"
 
 struct settings {
+    char *path; /* of the site file; NULL with --dev */
     char *state_dir, *vault_dir, *socket, *agent_socket, *platforms_dir;
     struct core_pool *pools;     /* their texts are of `site` and of `platforms` */
     Wafer__Platform **platforms; /* of each pool */

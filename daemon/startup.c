@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "dev.h"
-#include "log.h"
+#include "log/log.h"
 #include "net/hello.h"
 
 #define SECOND        1000000

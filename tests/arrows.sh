@@ -15,8 +15,9 @@ core    model base
 store   core model base
 vault   model base
 net     model base
-sim     engine net vault model base
-shell   core store vault net model base
+log     base
+sim     engine net vault log model base
+shell   core store vault net log model base
 cli     net model base
 '
 
@@ -26,7 +27,7 @@ sqlite3.h     store
 sodium.h      base vault
 yaml.h        model
 jansson.h     model
-systemd/      net sim shell
+systemd/      net log sim shell
 pthread.h     store sim shell
 curl/
 microhttpd.h

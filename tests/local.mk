@@ -16,4 +16,5 @@ endif
 include tests/man/local.mk
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
+include tests/service/local.mk
 dist_check_SCRIPTS += tests/arrows.sh

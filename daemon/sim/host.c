@@ -10,11 +10,11 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "engine/lease.h"
+#include "log/log.h"
 #include "model/limits.h"
 #include "net/connect.h"
 #include "net/link.h"
 #include "net/unpack.h"
-#include "sim/log.h"
 #include "sim/logs.h"
 #include "sim/notices.h"
 #include "sim/pace.h"
@@ -48,6 +48,7 @@ struct host {
     struct agent *agent;
     struct agent_effects effects;
     struct map progress_sent; /* by job: when, as struct sent */
+    struct notices *notices;
 
     struct pace pace;
 
@@ -139,7 +140,7 @@ static void link_drop(struct host *host, const char *why)
     int enabled = SD_EVENT_OFF;
 
     if (host->welcomed)
-        log_write(LOG_WARNING, "link to the controller lost: %s", why);
+        log_warning("link to the controller lost: %s", why);
     host->link = link_free(host->link);
     host->registered = host->welcomed = false;
     timer_off(host->on_heartbeat);
@@ -192,14 +193,14 @@ static void send_message(struct host *host, Wafer__ToController *message)
         return;
     if (message->ended)
         on_attempt_end(host, message->ended);
-    notice_message(message);
+    notices_message(host->notices, message);
     if (!host->registered)
         return;
     int r = link_send(host->link, &message->base);
     if (r == -ENOBUFS)
         link_drop(host, "the controller does not read, and the queue is full");
     else if (r < 0 && r != -EPIPE) /* a link that is gone says so itself */
-        log_write(LOG_ERR, "a message could not be sent: %s", strerrordesc_np(-r));
+        log_error("a message could not be sent: %s", strerrordesc_np(-r));
 }
 
 /* --- the agent --- */
@@ -273,11 +274,10 @@ static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
     timer_off(host->on_linger);
     arm_heartbeat(host);
     if (!known)
-        log_write(LOG_NOTICE,
-                  "registered with the controller: term %" PRIu64 ", speed %" PRIu32
-                  ", lease %" PRId64 " ms; jobs running here: %zu",
-                  welcome->term, welcome->clock->speed, welcome->lease_us / 1000,
-                  agent_running(host->agent));
+        log_notice("registered with the controller: term %" PRIu64 ", speed %" PRIu32
+                   ", lease %" PRId64 " ms; jobs running here: %zu",
+                   welcome->term, welcome->clock->speed, welcome->lease_us / 1000,
+                   agent_running(host->agent));
     announce(host);
 }
 
@@ -291,7 +291,7 @@ static void on_message(struct host *host, const Wafer__ToAgent *message)
         take_anchor(host, message->clock);
     if (message->beat)
         renew_lease(host, message->beat->has_echo_us ? &message->beat->echo_us : NULL);
-    notice_order(message);
+    notices_order(host->notices, message);
     agent_on_message(host->agent, take_time(host), message, &host->effects);
     carry_out(host);
 }
@@ -327,7 +327,7 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
 static void connect_failed(struct host *host, int error, const char *why)
 {
     if (error != host->connect_error)
-        log_write(LOG_WARNING, "cannot register with the controller: %s; trying again", why);
+        log_warning("cannot register with the controller: %s; trying again", why);
     host->connect_error = error;
 }
 
@@ -369,10 +369,9 @@ static int on_lease(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct host *host = userdata;
 
-    log_write(LOG_WARNING,
-              "the controller has heard nothing of us, or we nothing of it, for %" PRId64
-              " ms: the lease ends; jobs stopped: %zu",
-              host->lease.span_us / 1000, agent_running(host->agent));
+    log_warning("the controller has heard nothing of us, or we nothing of it, for %" PRId64
+                " ms: the lease ends; jobs stopped: %zu",
+                host->lease.span_us / 1000, agent_running(host->agent));
     lease_end(&host->lease);
     agent_on_lease_end(host->agent, take_time(host), &host->effects);
     carry_out(host);
@@ -425,8 +424,8 @@ static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct host *host = userdata;
 
-    log_write(LOG_NOTICE, "the controller has been gone for %" PRId64 " s: ending",
-              host->config->linger_us / 1000000);
+    log_notice("the controller has been gone for %" PRId64 " s: ending",
+               host->config->linger_us / 1000000);
     return sd_event_exit(host->event, 0);
 }
 
@@ -495,6 +494,7 @@ int host_new(sd_event *event, const struct host_config *config, struct host **re
     agent.boot_id = sd_id128_to_uuid_string(boot_id, host->boot_id);
     agent.progress_us = PROGRESS_US;
     host->agent = agent_new(&agent);
+    host->notices = notices_new();
     timer_in(host->on_connect, 0);
     if (config->linger_us > 0)
         timer_in(host->on_linger, config->linger_us);
@@ -517,6 +517,7 @@ struct host *host_free(struct host *host)
     vault_close(host->vault);
     agent_effects_clear(&host->effects);
     agent_free(host->agent);
+    notices_free(host->notices);
     while ((sent = map_next(&host->progress_sent, &cursor)))
         free(sent);
     map_done(&host->progress_sent);
