@@ -26,6 +26,7 @@
 
 #define BATCH_RECORDS  4096 /* a batch that large need not wait for the end of the turn */
 #define STOP_US        UINT64_C(10000000) /* for the journal and the clients, when told to end */
+#define STUCK_US       1000000            /* with a full disk, before clients are told at once */
 #define TIMER_SLACK_US 1000
 
 /* ---- time ---- */
@@ -149,6 +150,24 @@ static int on_journal(sd_event_source *source, int fd, uint32_t events, void *us
     return 0;
 }
 
+static void note_progress(struct daemon *daemon)
+{
+    const struct pipeline *pipeline = &daemon->pipeline;
+
+    if (pipeline_is_empty(pipeline)) {
+        daemon->waiting_us = 0;
+    } else if (!daemon->waiting_us || daemon->waiting_mark != pipeline->released) {
+        daemon->waiting_us = daemon_mono_us();
+        daemon->waiting_mark = pipeline->released;
+    }
+}
+
+bool daemon_is_stuck(const struct daemon *daemon)
+{
+    return daemon->journal_full && daemon->waiting_us &&
+           daemon_mono_us() - daemon->waiting_us > STUCK_US;
+}
+
 /* ---- turns of the loop ---- */
 
 static int on_due(sd_event_source *source, uint64_t usec, void *userdata)
@@ -193,6 +212,7 @@ static int on_turn(sd_event_source *source, void *userdata)
     struct daemon *daemon = userdata;
 
     pipeline_seal(&daemon->pipeline);
+    note_progress(daemon);
     sessions_turn(daemon->sessions);
     streams_turn(daemon->streams);
     logs_turn(daemon->logs);
@@ -394,6 +414,9 @@ static int exit_status(int error)
     case EROFS:
     case ENOENT:
     case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case EINVAL: /* a pipe or a device where a file should be */
     case EEXIST: return EX_CANTCREAT;
     case EIO:
     case EBADMSG:

@@ -43,7 +43,10 @@ struct daemon {
     struct dev *dev; /* NULL without --dev */
 
     bool journal_full; /* the core was told so */
-    bool watched;      /* and that somebody watches jobs */
+    int64_t
+        waiting_us; /* since when nothing became durable though something waits; 0: it does not */
+    uint64_t waiting_mark;
+    bool watched; /* and that somebody watches jobs */
     bool stopping;
     sd_event_source *journal, *turn, *cluster_timer, *lease_timer, *stop_timer;
 };
@@ -64,6 +67,9 @@ void daemon_step(struct daemon *daemon, struct input *input);
 
 /* Hand the core what the settings say of policy. */
 void daemon_set_policies(struct daemon *daemon);
+
+/* The disk is so full that not even the reserve helped: no answer can leave until there is room. */
+bool daemon_is_stuck(const struct daemon *daemon);
 
 void daemon_set_watched(struct daemon *daemon, bool watched);
 

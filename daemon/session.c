@@ -313,6 +313,15 @@ static void on_request(struct session *session, Wafer__Request *message)
     wafer__request__free_unpacked(message, NULL);
 }
 
+/* At once, past whatever waits for the disk: nothing was decided. Takes `message`. */
+static void turn_away(struct session *session, Wafer__Request *message, const char *code,
+                      const char *why)
+{
+    session->in_flight++;
+    sessions_reply_error(session->sessions, session->client, message->id, code, EX_TEMPFAIL, why);
+    wafer__request__free_unpacked(message, NULL);
+}
+
 static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, size_t length)
 {
     struct session *session = userdata;
@@ -327,10 +336,10 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
         return;
     }
     if (!may_ask(session)) {
-        session->in_flight++;
-        sessions_reply_error(session->sessions, session->client, message->id, "E_BUSY", EX_TEMPFAIL,
-                             "too many requests at once: try again in a second");
-        wafer__request__free_unpacked(message, NULL);
+        turn_away(session, message, "E_BUSY", "too many requests at once: try again in a second");
+    } else if (daemon_is_stuck(session->sessions->daemon)) {
+        turn_away(session, message, "E_FULL",
+                  "the controller's disk is full: nothing can be answered until there is room");
     } else {
         on_request(session, message);
     }
@@ -384,19 +393,48 @@ static int on_accept(struct listener *listener, void *userdata, int fd, uid_t ui
 
 /* ---- turns ---- */
 
+/* What was decided about its job since it was parked, by a request before it or by a worker's
+ * verdict, is not in history either before it is durable. Waiting for all that is decided would
+ * never end on a busy day. */
+static uint64_t mark_of_target(const struct sessions *sessions, const struct session *session,
+                               const Wafer__Request *message)
+{
+    const struct daemon *daemon = sessions->daemon;
+    Wafer__Target target;
+    uint64_t job;
+
+    if (!facts_wanted(daemon->core, message, session->subject.uid, &target) ||
+        facts_job(daemon->store, &target, session->subject.uid, &job) < 0)
+        return 0;
+    return pipeline_mark_of(&daemon->pipeline, job);
+}
+
+/* Whether the oldest one need not wait any longer. */
+static bool unpark_next(struct sessions *sessions)
+{
+    struct pipeline *pipeline = &sessions->daemon->pipeline;
+    struct parked *parked = CONTAINER_OF(sessions->parked.next, struct parked, link);
+    struct session *session = find(sessions, parked->client);
+
+    if (!pipeline_is_released(pipeline, parked->mark))
+        return false;
+    if (session && !session->closing) {
+        parked->mark = mark_of_target(sessions, session, parked->message);
+        if (!pipeline_is_released(pipeline, parked->mark))
+            return false;
+        step_with_facts(session, parked->message);
+        pipeline_seal(pipeline); /* the next one must see that this was decided */
+    }
+    list_remove(&parked->link);
+    wafer__request__free_unpacked(parked->message, NULL);
+    free(parked);
+    return true;
+}
+
 static void unpark(struct sessions *sessions)
 {
-    while (!list_is_empty(&sessions->parked)) {
-        struct parked *parked = CONTAINER_OF(sessions->parked.next, struct parked, link);
-        if (!pipeline_is_released(&sessions->daemon->pipeline, parked->mark))
-            return;
-        struct session *session = find(sessions, parked->client);
-        list_remove(&parked->link);
-        if (session && !session->closing)
-            step_with_facts(session, parked->message);
-        wafer__request__free_unpacked(parked->message, NULL);
-        free(parked);
-    }
+    while (!list_is_empty(&sessions->parked) && unpark_next(sessions))
+        continue;
 }
 
 void sessions_turn(struct sessions *sessions)

@@ -206,7 +206,6 @@ int settings_dev(const struct options *options, const char *platforms_dir, struc
                  struct buffer *errors)
 {
     owned(settings_free) struct settings *settings = NEW(struct settings);
-    owned(findings_done) struct findings findings = { .file = "--dev", .lines = errors };
     const char *dir = options->dev_dir;
 
     settings->dev = true;
@@ -218,13 +217,9 @@ int settings_dev(const struct options *options, const char *platforms_dir, struc
     settings->speed = options->speed;
     settings->lease_us = DEV_LEASE_US;
     settings->snapshot_every = SNAPSHOT_EVERY;
-    struct sockaddr_un address;
-    struct diag diag;
-    if (address_unix(settings->socket, &address, &diag) < 0)
-        wrong(&findings, NULL, "%s", diag.text);
     for (size_t i = 0; i < options->pool_count; i++)
         add_pool(settings, options->pools[i].name, options->pools[i].platform, 0, errors);
-    if (errors->length > 0 || findings.errors.count > 0)
+    if (errors->length > 0)
         return -EINVAL;
     *ret = TAKE(settings);
     return 0;

@@ -67,6 +67,9 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     if (job->state.has_final_step && job->state.final_step > step)
         SET(&next, steps_lost, job->state.steps_lost + job->state.final_step - step);
     UNSET(&next, final_step);
+    next.has_final_digest = false; /* it was of that step */
+    next.final_digest = (ProtobufCBinaryData){ 0 };
+    UNSET(&next, final_metric_micro);
     if (!job->state.has_committed_step || job->state.committed_step > step)
         SET(&next, committed_step, step);
 
@@ -334,6 +337,14 @@ static int64_t backoff_us(const struct job_terms *terms, uint32_t failures)
     for (uint32_t i = 1; i < failures && wait_us < terms->backoff_max_us; i++)
         wait_us = wait_us < INT64_MAX / 2 ? wait_us * 2 : INT64_MAX;
     return wait_us < terms->backoff_max_us ? wait_us : terms->backoff_max_us;
+}
+
+void job_end_back_off(Wafer__JobState *next)
+{
+    if (next->failures || next->launch_refusals)
+        UNSET(next, not_before_us);
+    UNSET(next, failures);
+    UNSET(next, launch_refusals);
 }
 
 static void wait_again(struct core *core, struct job *job, Wafer__JobState *next,

@@ -41,8 +41,7 @@ bool checkpoint_is_given_up(const Wafer__JobState *job, const State *state)
     return job->resume_from_epoch && state->fence->epoch != job->resume_from_epoch;
 }
 
-/* The newest step that the job could go back to if this checkpoint were not there. */
-static uint64_t committed_without(const struct job *job, const struct checkpoint *lost)
+uint64_t checkpoint_committed_without(const struct job *job, const struct checkpoint *lost)
 {
     for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
          link = link->previous)
@@ -80,7 +79,7 @@ static void record_checkpoint(struct core *core, const State *next, const char *
     } else if (job && checkpoint && next->state == WAFER__CHECKPOINT__STATE__CORRUPT) {
         /* What was committed with it is not: an attempt that reached no more has not progressed,
          * or a store that spoils all that it takes would let its jobs try for ever. */
-        uint64_t step = committed_without(job, checkpoint);
+        uint64_t step = checkpoint_committed_without(job, checkpoint);
         state = job->state;
         if (state.committed_step > step) {
             SET(&state, committed_step, step);

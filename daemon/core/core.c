@@ -75,6 +75,14 @@ static void on_clock(struct core *core, const Wafer__ClockState *clock)
     host_clock_changed(core);
 }
 
+/* In cluster time: when every lease of before the restart has ended. */
+static int64_t proof_us(const struct core *core)
+{
+    int64_t speed = core->clock && core->clock->speed ? core->clock->speed : 1;
+
+    return (core->config.lease_us + core->config.lease_margin_us) * speed;
+}
+
 static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
 {
     struct job *job = core_job(core, id);
@@ -90,7 +98,8 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
     Wafer__JobState next;
     if (job && !job_state_is_terminal(job->state.state)) {
         /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
-         * which its agent is told to kill; and an agent refuses systems that are not free. */
+         * which its agent is told to kill; and an agent refuses systems that are not free. Whoever
+         * lets the job go, it starts when a host that did not register has ended its lease. */
         checkpoint_begun_lost(core, job);
         next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
@@ -99,11 +108,16 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         next.detail = text;
         next.n_systems = 0;
         next.epoch++;
+        SET(&next, version, next.version + 1);
+        SET(&next, committed_step, checkpoint_committed_without(job, NULL));
         /* Its attempt is over: the next one must not inherit when it began, or an order to stop. */
         UNSET(&next, started_us);
         UNSET(&next, granted_us);
         UNSET(&next, stop_deadline_us);
         UNSET(&next, stop_now);
+        UNSET(&next, failures);
+        UNSET(&next, launch_refusals);
+        SET(&next, not_before_us, core->now_us + proof_us(core));
         record.job_state = &next;
     }
     core_record(core, &record);
@@ -115,8 +129,8 @@ static void on_reloaded(struct core *core, const struct input *input)
                                          RELOAD_TEXT_BYTES, input->reloaded.text);
     Wafer__Record record = WAFER__RECORD__INIT;
 
-    record.kind =
-        input->reloaded.refused ? WAFER__RECORD_KIND__REFUSED : WAFER__RECORD_KIND__SETTINGS_CHANGED;
+    record.kind = input->reloaded.refused ? WAFER__RECORD_KIND__REFUSED
+                                          : WAFER__RECORD_KIND__SETTINGS_CHANGED;
     record.text = text;
     SET(&record, uid, input->reloaded.uid);
     if (!core->journal_full)

@@ -170,6 +170,11 @@ void core_step(struct core *core, const struct input *input, struct records *rec
  * -EINVAL  it contradicts the state (a gap, a forbidden transition); nothing is changed */
 int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag);
 
+/* Replay goes on without record `sequence`, which is of `job` and cannot be read or applied. Until
+ * its next record says what it holds, the job holds nothing; INPUT_UNREADABLE must follow the
+ * replay, unless a later record isolated the job already. */
+void core_skip(struct core *core, uint64_t sequence, uint64_t job);
+
 /* After replay: the new term, and every effect that may not have arrived. */
 void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
                   struct effects *effects);

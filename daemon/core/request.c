@@ -9,6 +9,9 @@
 
 #include "base/memory.h"
 #include "core/request.h"
+#include "model/limits.h"
+
+#define REFUSED_TEXT_BYTES 256
 
 #define MEMBER(message, offset, type) (*(type const *)((const char *)(message) + (offset)))
 
@@ -50,6 +53,20 @@ static char *asked_text(const Wafer__Request *message)
                              : text_format("%s %llu", body->name, (unsigned long long)target->job);
 }
 
+/* What was asked for may be as long as a request: of it a record, and an answer, keep the
+ * beginning. The cut falls between two characters. */
+static void cut(char *text, size_t limit)
+{
+    static const char dots[] = "...";
+
+    if (strlen(text) <= limit)
+        return;
+    size_t length = limit - strlen(dots);
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--;
+    memcpy(text + length, dots, sizeof(dots));
+}
+
 void answer_error(struct request *request, const char *code, uint32_t exit, const char *field,
                   char *message)
 {
@@ -60,6 +77,7 @@ void answer_error(struct request *request, const char *code, uint32_t exit, cons
     response->error->code = text_copy(code);
     response->error->exit = exit;
     response->error->field = text_copy(field);
+    cut(message, LIMIT_STRING_BYTES);
     response->error->message = message;
     effect_reply(request->core, request->input, response);
 }
@@ -72,6 +90,7 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
     owned(free) char *asked = asked_text(request->message);
     owned(free) char *text =
         text_format("%s: %s%s%s", asked, field ? field : "", field ? ": " : "", message);
+    cut(text, REFUSED_TEXT_BYTES);
     record.kind = WAFER__RECORD_KIND__REFUSED;
     SET(&record, uid, request->uid);
     if (job)

@@ -135,9 +135,7 @@ static void release(struct request *request, struct job *job)
     next.detail = NULL;
     UNSET(&next, held_by_admin);
     UNSET(&next, cause);
-    UNSET(&next, failures);
-    UNSET(&next, launch_refusals);
-    UNSET(&next, not_before_us);
+    job_end_back_off(&next);
     record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, NULL);
 }
 
@@ -178,7 +176,8 @@ void requeue(struct request *request, struct job *job, const char *reason)
         return;
     }
     Wafer__JobState next = job->state; /* it waits already: no longer for a back-off */
-    UNSET(&next, not_before_us);
+    if (next.failures || next.launch_refusals)
+        UNSET(&next, not_before_us);
     record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, reason);
 }
 

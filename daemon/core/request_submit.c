@@ -446,10 +446,8 @@ static void resume_live(struct request *request, struct job *job)
         SET(&next, systems_count, asked->systems);
     if (!job_has_systems(job)) {
         next.state = WAFER__JOB__STATE__PENDING;
-        UNSET(&next, not_before_us);
         UNSET(&next, held_by_admin);
-        UNSET(&next, failures);
-        UNSET(&next, launch_refusals);
+        job_end_back_off(&next);
         if (asked->pool)
             next.queue = asked->pool;
     } else if (asked->pool) {

@@ -91,6 +91,7 @@ struct job {
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
     struct progress progress;
+    bool unsure; /* in a replay: a record of it could not be read, and it is not isolated yet */
 };
 
 struct system {
@@ -265,6 +266,8 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
 /* Make a waiting job final. */
 void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer__Cause cause,
              const char *text, const uid_t *uid);
+/* Cut a back-off short. A wait without failures is for proof that an attempt is over: it stays. */
+void job_end_back_off(Wafer__JobState *next);
 void job_timer_due(struct core *core, struct job *job);
 void job_timer_set(struct core *core, struct job *job);
 
@@ -281,6 +284,8 @@ bool checkpoint_named_is_lost(const struct job *job);
 /* An attempt could not read what it was to start from. False: there is nothing else that the next
  * one may start from. */
 bool checkpoint_unreadable(struct core *core, struct job *job, const char *why);
+/* The newest step that the job could go back to if this checkpoint (or NULL) were not there. */
+uint64_t checkpoint_committed_without(const struct job *job, const struct checkpoint *lost);
 /* A verdict is to come that may give it a newer one. */
 bool checkpoint_is_awaited(const struct job *job);
 void checkpoint_reported(struct core *core, struct host *host,

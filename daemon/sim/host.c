@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "engine/lease.h"
 #include "log/log.h"
 #include "model/limits.h"
 #include "net/connect.h"
@@ -57,7 +58,7 @@ struct host {
     bool ending;
     int connect_error; /* logged already */
     int64_t backoff_us;
-    int64_t lease_us; /* 0: none runs */
+    struct lease lease;
 
     /* All on CLOCK_BOOTTIME: a machine that slept has not renewed its lease. */
     sd_event_source *on_time, *on_heartbeat, *on_lease, *on_connect, *on_welcome, *on_linger;
@@ -118,7 +119,7 @@ static void take_anchor(struct host *host, const Wafer__ClockAnchor *anchor)
 /* Four to a lease, but no storm whatever the lease. */
 static void arm_heartbeat(struct host *host)
 {
-    int64_t span_us = host->lease_us / 4;
+    int64_t span_us = host->lease.span_us / 4;
 
     timer_in(host->on_heartbeat, span_us < HEARTBEAT_MIN_US ? HEARTBEAT_MIN_US : span_us);
 }
@@ -180,10 +181,14 @@ static bool can_wait(const struct host *host, const Wafer__ToController *message
            link_queued(host->link) > LIMIT_OUTPUT_BYTES / 2;
 }
 
-static void send_message(struct host *host, const Wafer__ToController *message)
+static void send_message(struct host *host, Wafer__ToController *message)
 {
     if (can_wait(host, message))
         return;
+    if (message->report) {
+        message->report->has_sent_us = true;
+        message->report->sent_us = lease_stamp(&host->lease, boottime_us());
+    }
     if (message->progress && !progress_is_due(host, message->progress))
         return;
     if (message->ended)
@@ -249,12 +254,19 @@ static void announce(struct host *host)
     host->announced = true;
 }
 
+static void renew_lease(struct host *host, const int64_t *echo_us)
+{
+    lease_renew(&host->lease, echo_us, boottime_us());
+    timer_at(host->on_lease, lease_due_us(&host->lease));
+}
+
 static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
 {
     bool known = host->welcomed;
 
     host->welcomed = true;
-    host->lease_us = welcome->lease_us > 0 ? welcome->lease_us : 1;
+    lease_grant(&host->lease, welcome->lease_us);
+    renew_lease(host, welcome->has_echo_us ? &welcome->echo_us : NULL);
     host->backoff_us = BACKOFF_FIRST_US;
     host->connect_error = 0;
     take_anchor(host, welcome->clock);
@@ -273,12 +285,13 @@ static void on_message(struct host *host, const Wafer__ToAgent *message)
 {
     if (message->welcome)
         on_welcome(host, message->welcome);
-    if (!host->welcomed) /* there is no time yet, and no lease */
+    if (!host->welcomed || !host->lease.runs) /* there is no time yet, or no lease */
         return;
     if (message->clock)
         take_anchor(host, message->clock);
+    if (message->beat)
+        renew_lease(host, message->beat->has_echo_us ? &message->beat->echo_us : NULL);
     notices_order(host->notices, message);
-    timer_in(host->on_lease, host->lease_us);
     agent_on_message(host->agent, take_time(host), message, &host->effects);
     carry_out(host);
 }
@@ -356,8 +369,10 @@ static int on_lease(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct host *host = userdata;
 
-    log_warning("no word from the controller for %" PRId64 " ms: the lease ends; jobs stopped: %zu",
-                host->lease_us / 1000, agent_running(host->agent));
+    log_warning("the controller has heard nothing of us, or we nothing of it, for %" PRId64
+                " ms: the lease ends; jobs stopped: %zu",
+                host->lease.span_us / 1000, agent_running(host->agent));
+    lease_end(&host->lease);
     agent_on_lease_end(host->agent, take_time(host), &host->effects);
     carry_out(host);
     if (host->link)

@@ -354,7 +354,7 @@ static Wafer__Fence fence_of(struct scenario *scenario)
     return fence;
 }
 
-/* `systems=a,b running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
+/* `systems=a,b sent=9 running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
 static void on_report(struct scenario *scenario, const char *verb)
 {
     Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
@@ -369,6 +369,8 @@ static void on_report(struct scenario *scenario, const char *verb)
     report.boot_id = (char *)word(scenario, "boot", "b1");
     report.registration = strcmp(verb, "up") == 0;
     report.time_us = scenario->input.time_us;
+    report.has_sent_us = word(scenario, "sent", NULL) != NULL;
+    report.sent_us = (int64_t)value(scenario, "sent", 0);
     for (char *rest = names, *name; (name = strtok_r(rest, ",", &rest));) {
         Wafer__HostedSystem *system = &systems[report.n_systems];
         ck_assert_uint_lt(report.n_systems, 8);
@@ -495,15 +497,33 @@ static void on_verdict(struct scenario *scenario, enum input_type type)
     step(scenario);
 }
 
-/* The controller ends and another reads its journal. */
-static void on_restart(struct scenario *scenario)
+static struct core *replay(const struct scenario *scenario, uint64_t damaged)
 {
+    struct core *core = make_core();
     struct diag diag = { 0 };
 
+    for (size_t i = 0; i < scenario->journal.count; i++) {
+        const Wafer__Record *record = scenario->journal.items[i];
+        if (record->sequence == damaged)
+            core_skip(core, damaged, record->job);
+        else if (core_apply(core, record, &diag) < 0) {
+            ck_assert_msg(damaged && record->has_job, "a record cannot be replayed: %s", diag.text);
+            core_skip(core, record->sequence, record->job);
+        }
+        core_check(core);
+    }
+    return core;
+}
+
+/* The controller ends and another reads its journal, but for record `damaged`. */
+static void on_restart(struct scenario *scenario)
+{
+    uint64_t damaged = value(scenario, "damaged", 0);
+
     core_free(scenario->core);
-    scenario->core = make_core();
-    for (size_t i = 0; i < scenario->journal.count; i++)
-        ck_assert_int_eq(core_apply(scenario->core, scenario->journal.items[i], &diag), 0);
+    core_free(scenario->shadow);
+    scenario->core = replay(scenario, damaged);
+    scenario->shadow = replay(scenario, damaged);
     core_recover(scenario->core, scenario->input.time_us, scenario->input.mono_us,
                  &scenario->records, &scenario->effects);
     take(scenario);

@@ -3,6 +3,7 @@
 #include <sysexits.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "core/core.h"
 #include "model/limits.h"
 #include "tap.h"
@@ -114,6 +115,29 @@ static const Wafer__Response *release(uid_t uid, uint64_t job)
     message.release = &asked;
     return ask(uid, &message);
 }
+
+START_TEST(a_refusal_keeps_only_the_beginning_of_a_long_text)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+    Wafer__QueueRequest asked = WAFER__QUEUE_REQUEST__INIT;
+    char name[3 * LIMIT_STRING_BYTES + 1];
+
+    for (size_t i = 0; i < LIMIT_STRING_BYTES; i++)
+        memcpy(name + 3 * i, "\xe2\x82\xac", 4); /* a character of three bytes */
+    asked.name = name;
+    message.body_case = WAFER__REQUEST__BODY_QUEUE;
+    message.queue = &asked;
+    const char *told = ask(OPERATOR, &message)->error->message;
+    ck_assert_uint_gt(strlen(told), LIMIT_STRING_BYTES - 6);
+    ck_assert_uint_le(strlen(told), LIMIT_STRING_BYTES);
+    ck_assert_uint_eq(records.count, 1);
+    const char *kept = records.items[0]->text;
+    ck_assert_int_eq(strncmp(kept, "queue: queue: there is no queue '", 33), 0);
+    ck_assert_uint_le(strlen(kept), 256);
+    ck_assert_uint_eq(utf8_valid_length(kept, strlen(kept)), strlen(kept));
+    ck_assert_str_eq(kept + strlen(kept) - 6, "\xe2\x82\xac...");
+}
+END_TEST
 
 START_TEST(an_id_that_no_job_can_have_is_unknown)
 {
@@ -340,6 +364,7 @@ int main(void)
     TCase *tcase = tcase_create("requests");
 
     tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, a_refusal_keeps_only_the_beginning_of_a_long_text);
     tcase_add_test(tcase, an_id_that_no_job_can_have_is_unknown);
     tcase_add_test(tcase, a_reason_is_as_long_as_any_string_may_be);
     tcase_add_test(tcase, what_an_operator_holds_its_owner_cannot_release_even_if_he_held_it_first);

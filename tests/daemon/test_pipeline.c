@@ -188,6 +188,33 @@ START_TEST(records_in_flight_are_counted)
 }
 END_TEST
 
+/* Seal a batch of one record about `job`. */
+static void decide_about(uint64_t job)
+{
+    step(1, 0);
+    Wafer__Record *record = pipeline_records(&pipeline)->items[0];
+    record->has_job = true;
+    record->job = job;
+    pipeline_seal(&pipeline);
+}
+
+START_TEST(what_is_decided_about_a_job_is_durable_with_the_last_that_is_about_it)
+{
+    decide_about(7);
+    decide_about(8);
+    decide_about(7);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 7), 3);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 8), 2);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 9), 0);
+    make_durable(0, 1);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 7), 3);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 8), 0);
+    make_durable(2, 2);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 7), 0);
+    ck_assert_uint_eq(map_count(&pipeline.jobs), 0);
+}
+END_TEST
+
 START_TEST(nothing_leaves_that_never_became_durable)
 {
     step(1, 10);
@@ -214,6 +241,7 @@ int main(void)
     tcase_add_test(tcase, what_is_decided_while_effects_are_carried_out_comes_after_them);
     tcase_add_test(tcase, a_mark_is_reached_when_all_that_was_decided_before_it_is_durable);
     tcase_add_test(tcase, records_in_flight_are_counted);
+    tcase_add_test(tcase, what_is_decided_about_a_job_is_durable_with_the_last_that_is_about_it);
     tcase_add_test(tcase, nothing_leaves_that_never_became_durable);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);

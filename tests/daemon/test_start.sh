@@ -106,6 +106,8 @@ ends 78 'slow.yaml:9:8: speed: ' 'a mistake is named with its place' --check-con
 ends 78 'slow.yaml:9:8: speed: ' 'and is no less one when starting' --config "$dir/slow.yaml"
 ends 78 'cs9.yaml: it cannot be read' 'a platform file that is missing is named' --config "$dir/unknown.yaml"
 ends 78 'at most 107 fit' 'a socket path that is too long says how long it may be' --config "$dir/long.yaml"
+mkdir "$dir/$(printf '%0120d' 0)"
+ends 73 'at most 107 fit' 'and one below --dev is a directory that cannot be used' --dev "$dir/$(printf '%0120d' 0)"
 ends 73 'not/there cannot be created' 'a state directory that cannot be made is named' --config "$dir/nowhere2.yaml"
 
 mkdir "$dir/broken"
@@ -117,6 +119,27 @@ ok $? 'and is left as it was'
 
 : >"$dir/taken.sock"
 ends 73 'is no socket' 'a file in the place of the socket is not removed' --config "$dir/taken.yaml"
+
+for name in lock state.db wafersim.pid wafersim.log; do
+    mkdir -m 700 "$dir/odd.$name"
+    mkfifo "$dir/odd.$name/$name"
+done
+ends 73 'lock cannot be' 'a pipe in the place of the lock is named' --dev "$dir/odd.lock"
+ends 74 'state.db: ' 'and in that of the database' --dev "$dir/odd.state.db"
+for name in wafersim.pid wafersim.log; do
+    "$waferd" --dev "$dir/odd.$name" >"$dir/out" 2>&1 &
+    pid=$!
+    for _ in $(seq 100); do
+        grep -q 'is ready' "$dir/out" && break
+        sleep 0.05
+    done
+    grep -q 'is ready' "$dir/out"
+    ready=$?
+    ok "$ready" "and in that of $name does not stop it"
+    if [ "$ready" -eq 0 ]; then kill "$pid"; else kill -9 "$pid"; fi
+    wait "$pid"
+    pid=
+done
 
 start busy
 ok $? 'it starts'

@@ -101,10 +101,10 @@ job=$(as alice "$wafer" submit -q /job.yaml 2>"$folder/out")
 within 10 runs && same "$(field "$job" .user)/$(field "$job" .uid)" "alice/$(inside id -u alice)"
 ok 'a job runs, and belongs to who handed it in'
 for program in waferd wafersim; do
-    text=. && journal_has "SYSLOG_IDENTIFIER=$program" JOB_ID="$job" ATTEMPT=1
+    text=. && within 5 journal_has "SYSLOG_IDENTIFIER=$program" JOB_ID="$job" ATTEMPT=1
     ok "the journal finds by job and attempt what $program says"
 done
-text='JOB_STARTED' && journal_has JOB_ID="$job" && ! journal_has JOB_ID=4711
+text='JOB_STARTED' && within 5 journal_has JOB_ID="$job" && ! journal_has JOB_ID=4711
 ok 'and nothing of other jobs'
 
 # ---- reload ----
@@ -149,7 +149,7 @@ within 10 another_pid && runs_on
 ok 'after a kill -9 it comes back by itself, and the job runs on'
 old=$(pid)
 inside kill -STOP "$old"
-within 15 another_pid && text='Watchdog timeout' && journal_has -u waferd && runs_on
+within 15 another_pid && text='Watchdog timeout' && within 5 journal_has -u waferd && runs_on
 ok 'the watchdog ends one that hangs, and the job runs on'
 
 # Another program in the same place, as a package would put it there.
@@ -184,6 +184,6 @@ sed 's,^socket: .*,socket: /run/waferd/other.sock,' "$folder/site" | put_site
 inside systemctl start waferd >"$folder/out" 2>&1
 same "$(property waferd ExecMainStatus)" 78
 ok 'a socket that is not that of the site file is status 78'
-text='listens at /run/waferd/waferd.sock, and the site file says /run/waferd/other.sock' && journal_has -u waferd
+text='listens at /run/waferd/waferd.sock, and the site file says /run/waferd/other.sock' && within 5 journal_has -u waferd
 ok 'and both places are named'
 finish
