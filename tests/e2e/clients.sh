@@ -4,15 +4,25 @@
 # shellcheck disable=SC1091,SC2154,SC2034,SC2015,SC2181 # lib.sh has what is missing here, and uses the rest
 . "${top_srcdir:=$(dirname "$0")/../..}/tests/e2e/lib.sh"
 
+speed=600 # slow enough to see the first checkpoints come and go
 begin clients
-job "$folder/ended.yaml" 1500 1 300 '{last: 5}'
+job "$folder/ended.yaml" 9000 1 600 '{last: 3}'
 job "$folder/long.yaml" 9000
-run 0 submit --wait "$folder/ended.yaml"
-ok 'a job succeeds'
+run 0 submit "$folder/ended.yaml"
+pins_one() {
+    step=$(wafer -o json ckpt ls 1 | jq 'first(.items[] | select(.state == "VERIFIED") | .step)')
+    [ "$step" -le 6000 ] && run 0 ckpt pin "1@$step"
+}
+is_settled() { # the newest is verified, and what it replaces is gone
+    run 0 ckpt ls -o plain 1 && same "$(cut -f 4,5 "$folder/out" | tr '\t\n' '  ')" \
+        "$step VERIFIED 7800 VERIFIED 8400 VERIFIED 9000 VERIFIED " >/dev/null
+}
+within 10 pins_one && run 0 wait --timeout 20s 1 && within 10 is_settled && run 0 ckpt unpin "1@$step"
+ok 'a job succeeds, and one of its checkpoints is there only because it was pinned'
 live=$(submit --hold "$folder/long.yaml")
-"$top_builddir/tests/e2e/pipelined" "$live" 1 600 >"$folder/out" 2>"$folder/err"
-ok 'a pin and a prune of its checkpoints are sent behind a request that waits for the disk'
-run 0 ckpt ls -o plain 1 && same "$(cut -f 1 "$folder/out" | tr '\n' ' ')" '1@600.1 1@1500.1 '
+"$top_builddir/tests/e2e/pipelined" "$live" 1 "$step" >"$folder/out" 2>"$folder/err"
+ok 'it is pinned again, and the job pruned, in requests behind one that waits for the disk'
+run 0 ckpt ls -o plain 1 && same "$(cut -f 4 "$folder/out" | tr '\n' ' ')" "$step 7800 8400 9000 "
 ok 'the prune has seen the pin'
 
 run 0 release "$live"
