@@ -62,7 +62,7 @@ static void print_table(const struct command *command, const Wafer__CheckpointLi
     static const struct column columns[] = {
         { "CHECKPOINT", 0, 0, false }, { "STEP", 0, 3, true },     { "STATE", 0, 0, false },
         { "SIZE", 0, 0, true },        { "SHARDS", 0, 5, true },   { "METRIC", 0, 4, true },
-        { "PIN", 0, 0, false },        { "CREATED", 0, 2, false }, { "DETAIL", 9, 0, false },
+        { "PIN", 0, 0, false },        { "CREATED", 0, 2, false }, { "DETAIL", 32, 0, false },
     };
     owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
     int64_t bytes = 0;

@@ -32,46 +32,84 @@ static int read_attempt(const struct command *command, Wafer__Target *target)
     return 0;
 }
 
-static void print_chunk(const struct command *command, struct text_filter *filter,
-                        const Wafer__LogChunk *chunk)
+struct log_reader {
+    const struct command *command;
+    Wafer__LogsRequest *body;
+    struct text_filter filter;
+};
+
+static void print_text(struct log_reader *reader, const Wafer__LogChunk *chunk)
 {
-    if (chunk->has_missed_bytes && chunk->missed_bytes)
-        message_note(command, "%" PRIu64 " bytes were missed: this reader was too slow",
-                     chunk->missed_bytes);
-    if (!chunk->has_text || !chunk->text.len)
-        return;
+    const struct command *command = reader->command;
+
     if (!command->out.is_terminal || command_has(command, FLAG_RAW)) {
         fwrite(chunk->text.data, 1, chunk->text.len, stdout);
         return;
     }
     size_t length;
-    owned(free) char *shown =
-        text_filter(filter, chunk->text.data, chunk->text.len, command->out.is_utf8, &length);
+    owned(free) char *shown = text_filter(&reader->filter, chunk->text.data, chunk->text.len,
+                                          command->out.is_utf8, &length);
     fwrite(shown, 1, length, stdout);
 }
 
-/* Until the stream ends. */
-static int print_stream(const struct command *command, struct connection *connection)
+static void print_chunk(struct log_reader *reader, const Wafer__LogChunk *chunk)
 {
-    struct text_filter filter = { .kept_length = 0 };
+    if (chunk->has_missed_bytes && chunk->missed_bytes)
+        message_note(reader->command, "%" PRIu64 " bytes were missed: this reader was too slow",
+                     chunk->missed_bytes);
+    if (!chunk->has_text || !chunk->text.len)
+        return;
+    print_text(reader, chunk);
+    /* Where a stream that begins again goes on. */
+    reader->body->has_from_attempt = reader->body->has_from_offset = chunk->has_offset;
+    reader->body->from_attempt = chunk->attempt;
+    reader->body->from_offset = chunk->offset + chunk->text.len;
+}
 
-    for (bool more = true; more;) {
+static int ask(const struct log_reader *reader, struct connection *connection)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+
+    request.body_case = WAFER__REQUEST__BODY_LOGS;
+    request.logs = reader->body;
+    return connection_send(connection, &request);
+}
+
+/* A controller that starts again while it is followed is waited for; what came before is not
+ * repeated. */
+static int ask_again(const struct log_reader *reader, struct connection **connection)
+{
+    if (!reader->body->follow ||
+        connection_reopen(connection, watch_deadline_us(reader->command)) != NEXT_RESPONSE)
+        return connection_gone(*connection);
+    return ask(reader, *connection);
+}
+
+/* Until the stream ends. */
+static int print_stream(struct log_reader *reader, struct connection **connection)
+{
+    const struct command *command = reader->command;
+    int exit = ask(reader, *connection);
+
+    for (bool more = true; more && !exit;) {
         owned(response_free) Wafer__Response *response = NULL;
-        enum next next = connection_next(connection, watch_deadline_us(command), &response);
+        enum next next = connection_next(*connection, watch_deadline_us(command), &response);
 
-        if (next == NEXT_GONE)
-            return connection_gone(connection);
+        if (next == NEXT_GONE) {
+            exit = ask_again(reader, connection);
+            continue;
+        }
         if (next == NEXT_DEADLINE)
             return message_fail(command, EXIT_WAIT_TIMEOUT, "nothing new within --timeout");
         if (response->body_case == WAFER__RESPONSE__BODY_ERROR)
             return message_refused(command, response->error);
         if (response->body_case == WAFER__RESPONSE__BODY_LOG)
-            print_chunk(command, &filter, response->log);
+            print_chunk(reader, response->log);
         if (!output_flush())
             return 0;
         more = response->has_more && response->more;
     }
-    return 0;
+    return exit;
 }
 
 /* The log has ended, and so has the job, or will in a moment. */
@@ -87,8 +125,8 @@ static int outcome(const struct command *command, struct connection **connection
 int run_logs(const struct command *command)
 {
     owned(connection_close) struct connection *connection = NULL;
-    Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__LogsRequest body = WAFER__LOGS_REQUEST__INIT;
+    struct log_reader reader = { .command = command, .body = &body };
     Wafer__Target target;
     int exit = 0;
 
@@ -107,11 +145,7 @@ int run_logs(const struct command *command)
     body.target = &target;
     body.has_follow = body.follow = command_has(command, FLAG_FOLLOW);
     body.has_tail = command_has(command, FLAG_TAIL);
-    request.body_case = WAFER__REQUEST__BODY_LOGS;
-    request.logs = &body;
-    exit = connection_send(connection, &request);
-    if (!exit)
-        exit = print_stream(command, connection);
+    exit = print_stream(&reader, &connection);
     /* One attempt of several has no outcome of its own. */
     if (!exit && command_has(command, FLAG_FOLLOW) && !target.has_attempt)
         exit = outcome(command, &connection, &target);

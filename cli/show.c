@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <sysexits.h>
 
 #include "base/cleanup.h"
 #include "base/memory.h"
@@ -15,8 +16,8 @@
 static int print_spec(const struct command *command, const Wafer__JobSpec *spec)
 {
     if (!spec)
-        return message_fail(command, EXIT_NOTHING_MATCHED,
-                            "the controller no longer has the file of this job");
+        return message_fail(command, EX_NOPERM,
+                            "what this job is made of is content: it is not shown to you");
     if (command->format == FORMAT_JSON) {
         output_json(&spec->base);
         return 0;

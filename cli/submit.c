@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -18,6 +20,8 @@
 #include "cli/user.h"
 #include "model/job.h"
 #include "model/limits.h"
+
+#define WRITER_TIMEOUT_MS 1000 /* of a pipe that is given as a job file */
 
 /* ---- the job file -------------------------------------------------------------------------- */
 
@@ -39,15 +43,37 @@ static int read_all(const struct command *command, int fd, const char *name, str
     return 0;
 }
 
+/* A pipe without a writer would keep us for ever; one that is about to come is waited for. */
+static int open_job_file(const struct command *command, const char *path, int *ret,
+                         bool *ret_is_pipe)
+{
+    owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return message_fail(command, EXIT_NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    struct pollfd writer = { .fd = fd, .events = POLLIN };
+    if (S_ISFIFO(st.st_mode))
+        poll(&writer, 1, WRITER_TIMEOUT_MS);
+    fcntl(fd, F_SETFL, 0); /* from here on reading waits for whoever writes, as any reader's does */
+    *ret = fd_take(&fd);
+    *ret_is_pipe = S_ISFIFO(st.st_mode);
+    return 0;
+}
+
 static int read_job_file(const struct command *command, const char *path, struct buffer *ret)
 {
     if (strcmp(path, "-") == 0)
         return read_all(command, STDIN_FILENO, "standard input", ret);
 
-    owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return message_fail(command, EXIT_NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    return read_all(command, fd, path, ret);
+    owned(fd_close) int fd = -1;
+    bool is_pipe = false;
+    int exit = open_job_file(command, path, &fd, &is_pipe);
+    if (!exit)
+        exit = read_all(command, fd, path, ret);
+    if (!exit && is_pipe && !ret->length)
+        exit = message_fail(command, EXIT_NO_INPUT, "'%s' is a pipe that nobody wrote to", path);
+    return exit;
 }
 
 /* ---- flags that stand for --set ------------------------------------------------------------ */

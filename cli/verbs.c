@@ -117,7 +117,7 @@ const struct verb verbs[] = {
     { "ckpt", "unpin", "CKPT...", 1, ANY_NUMBER, 0, "let retention decide again", NULL,
       run_ckpt_unpin },
     { "ckpt", "prune", "ID", 1, 1, BIT(FLAG_DRY_RUN),
-      "delete all but the newest and what is pinned", NULL, run_ckpt_prune },
+      "delete what neither checkpoint.keep nor a pin keeps", NULL, run_ckpt_prune },
     { "system", "ls", NULL, 0, 0, 0, "list systems", NULL, run_system_ls },
     { "system", "show", "SYSTEM", 1, 1, 0, "everything about a system", NULL, run_system_show },
     { "system", "drain", "SYSTEM", 1, 1, BIT(FLAG_REASON), "let no further job start there",

@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/limits.h"
 #include "net/link.h"
@@ -28,6 +28,8 @@ struct agent_link {
     uid_t uid;
     char *host;      /* once it has registered */
     bool heard_from; /* since the last beat */
+    bool has_sent_us;
+    int64_t sent_us; /* of its newest report, by its own clock */
 };
 
 struct agents {
@@ -74,6 +76,14 @@ static void on_registration(struct agent_link *agent, const Wafer__Report *repor
     agent->host = text_copy(report->host);
 }
 
+static void on_report(struct agent_link *agent, const Wafer__Report *report)
+{
+    agent->has_sent_us = report->has_sent_us;
+    agent->sent_us = report->sent_us;
+    if (report->registration)
+        on_registration(agent, report);
+}
+
 static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, size_t length)
 {
     struct agent_link *agent = userdata;
@@ -87,8 +97,8 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
         return;
     }
     agent->heard_from = true;
-    if (message->report && message->report->registration)
-        on_registration(agent, message->report);
+    if (message->report)
+        on_report(agent, message->report);
     if (message->log) {
         if (agent->host)
             logs_on_lines(agent->agents->daemon->logs, message->log);
@@ -148,6 +158,8 @@ static int on_beat(sd_event_source *source, uint64_t usec, void *userdata)
         struct agent_link *agent = CONTAINER_OF(link, struct agent_link, list_link);
         if (agent->host && agent->heard_from) {
             agent->heard_from = false;
+            beat.has_echo_us = agent->has_sent_us;
+            beat.echo_us = agent->sent_us;
             /* Not fitting, the agent does not read: its lease may end. */
             link_send(agent->link, &message.base);
         }

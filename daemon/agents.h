@@ -1,8 +1,8 @@
 /* agents — links to the processes that host systems.
  *
  * What they say goes to the core, but for log lines, which go to whoever follows the log. A Beat
- * renews the lease of an agent. It answers what the agent said since the last one: a silent agent
- * gets none, so that its own lease has run out before the core gives its jobs to somebody else. */
+ * renews the lease of an agent, from when it sent the report that the beat brings back; the core
+ * counts from when it heard that, which is later. A silent agent gets none. */
 #ifndef WAFERD_AGENTS_H
 #define WAFERD_AGENTS_H
 

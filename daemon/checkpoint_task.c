@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
 #include "model/message.h"
 #include "vault/vault.h"
 #include "workers.h"

@@ -14,10 +14,12 @@
 #include "base/memory.h"
 #include "dev.h"
 #include "effects.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
+#include "reload.h"
 #include "restore.h"
 #include "session.h"
+#include "sight.h"
 #include "snapshot_policy.h"
 #include "startup.h"
 #include "streams.h"
@@ -25,6 +27,7 @@
 
 #define BATCH_RECORDS  4096 /* a batch that large need not wait for the end of the turn */
 #define STOP_US        UINT64_C(10000000) /* for the journal and the clients, when told to end */
+#define STUCK_US       1000000            /* with a full disk, before clients are told at once */
 #define TIMER_SLACK_US 1000
 
 /* ---- time ---- */
@@ -77,11 +80,6 @@ void daemon_agent_came(struct daemon *daemon, int64_t seen_us)
         return;
     clock_thaw(&daemon->clock, daemon_boottime_us(), seen_us);
     daemon_clock_changed(daemon);
-}
-
-bool daemon_sees_all(uid_t uid)
-{
-    return uid == 0 || uid == geteuid();
 }
 
 /* ---- steps ---- */
@@ -154,6 +152,24 @@ static int on_journal(sd_event_source *source, int fd, uint32_t events, void *us
     return 0;
 }
 
+static void note_progress(struct daemon *daemon)
+{
+    const struct pipeline *pipeline = &daemon->pipeline;
+
+    if (pipeline_is_empty(pipeline)) {
+        daemon->waiting_us = 0;
+    } else if (!daemon->waiting_us || daemon->waiting_mark != pipeline->released) {
+        daemon->waiting_us = daemon_mono_us();
+        daemon->waiting_mark = pipeline->released;
+    }
+}
+
+bool daemon_is_stuck(const struct daemon *daemon)
+{
+    return daemon->journal_full && daemon->waiting_us &&
+           daemon_mono_us() - daemon->waiting_us > STUCK_US;
+}
+
 /* ---- turns of the loop ---- */
 
 static int on_due(sd_event_source *source, uint64_t usec, void *userdata)
@@ -198,6 +214,7 @@ static int on_turn(sd_event_source *source, void *userdata)
     struct daemon *daemon = userdata;
 
     pipeline_seal(&daemon->pipeline);
+    note_progress(daemon);
     sessions_turn(daemon->sessions);
     streams_turn(daemon->streams);
     logs_turn(daemon->logs);
@@ -248,10 +265,20 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 
 /* ---- the beginning ---- */
 
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    if (!daemon->stopping)
+        reload(daemon, info->ssi_uid);
+    return 0;
+}
+
 static int add_signals(struct daemon *daemon)
 {
-    static const int ending[] = { SIGTERM, SIGINT, SIGHUP };
+    static const int ending[] = { SIGTERM, SIGINT };
     sigset_t mask;
+    int r;
 
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
@@ -262,11 +289,13 @@ static int add_signals(struct daemon *daemon)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of a write, and no death */
     for (size_t i = 0; i < ELEMENTS(ending); i++) {
-        int r = sd_event_add_signal(daemon->event, NULL, ending[i], on_signal, daemon);
+        r = sd_event_add_signal(daemon->event, NULL, ending[i], on_signal, daemon);
         if (r < 0)
             return r;
     }
-    return 0;
+    /* With --dev there is nothing to read again, and a terminal that is closed is the end. */
+    return sd_event_add_signal(daemon->event, NULL, SIGHUP,
+                               daemon->settings->dev ? on_signal : on_hangup, daemon);
 }
 
 static int add_sources(struct daemon *daemon)
@@ -295,6 +324,19 @@ static int make_loop(struct daemon *daemon, struct diag *diag)
     return r < 0 ? diag_fail(diag, r, "no event loop: %s", strerror(-r)) : 0;
 }
 
+static bool client_sees_job(void *userdata, uint64_t client, const Wafer__Job *view)
+{
+    struct rights rights;
+    return sight_rights(userdata, client, &rights) && sight_job(&rights, view);
+}
+
+static bool client_sees_event(void *userdata, uint64_t client, const Wafer__Event *event,
+                              const struct sight_object *object)
+{
+    struct rights rights;
+    return sight_rights(userdata, client, &rights) && sight_event(&rights, event, object);
+}
+
 static int send_to_client(void *userdata, uint64_t client, const Wafer__Response *response)
 {
     struct daemon *daemon = userdata;
@@ -304,7 +346,9 @@ static int send_to_client(void *userdata, uint64_t client, const Wafer__Response
 
 static int make_parts(struct daemon *daemon, struct diag *diag)
 {
-    static const struct streams_ops streams_ops = { .send = send_to_client };
+    static const struct streams_ops streams_ops = { .send = send_to_client,
+                                                    .sees_job = client_sees_job,
+                                                    .sees_event = client_sees_event };
     static const struct logs_ops logs_ops = { .send = send_to_client };
     int r = workers_new(daemon->event, &daemon->workers, diag);
 
@@ -365,12 +409,16 @@ static int exit_status(int error)
     switch (-error) {
     case EBUSY:
     case EADDRINUSE: return EX_TEMPFAIL; /* somebody else is at it */
-    case ENAMETOOLONG: return EX_CONFIG;
+    case ENAMETOOLONG:
+    case ENOTSOCK: return EX_CONFIG;
     case EACCES:
     case EPERM:
     case EROFS:
     case ENOENT:
     case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case EINVAL: /* a pipe or a device where a file should be */
     case EEXIST: return EX_CANTCREAT;
     case EIO:
     case EBADMSG:
@@ -380,7 +428,7 @@ static int exit_status(int error)
     }
 }
 
-int daemon_run(const struct settings *settings, const struct options *options)
+int daemon_run(struct settings *settings, const struct options *options)
 {
     struct daemon daemon = { .settings = settings };
     struct diag diag;
@@ -393,7 +441,7 @@ int daemon_run(const struct settings *settings, const struct options *options)
     } else {
         log_notice("%s is ready: clients at %s, systems at %s", DAEMON_PROGRAM, settings->socket,
                    settings->agent_socket);
-        sd_notify(0, "READY=1");
+        sd_notify(0, "READY=1\nSTATUS=serving");
         status = sd_event_loop(daemon.event);
         if (status < 0) {
             log_error("the event loop failed: %s", strerror(-status));

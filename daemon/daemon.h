@@ -27,7 +27,7 @@ struct streams;
 struct workers;
 
 struct daemon {
-    const struct settings *settings;
+    struct settings *settings; /* reload() alone changes them */
     sd_event *event;
     struct core *core;
     struct store *store;
@@ -46,13 +46,16 @@ struct daemon {
     uint64_t floor_try_at;    /* after a failure: the next job at which it is tried again */
 
     bool journal_full; /* the core was told so */
-    bool watched;      /* and that somebody watches jobs */
+    int64_t
+        waiting_us; /* since when nothing became durable though something waits; 0: it does not */
+    uint64_t waiting_mark;
+    bool watched; /* and that somebody watches jobs */
     bool stopping;
     sd_event_source *journal, *turn, *cluster_timer, *lease_timer, *stop_timer;
 };
 
 /* Start up in order, run until a signal ends it, shut down. Returns the exit status. */
-int daemon_run(const struct settings *settings, const struct options *options);
+int daemon_run(struct settings *settings, const struct options *options);
 
 /* ---- for the parts of the shell ---- */
 
@@ -61,12 +64,15 @@ int64_t daemon_boottime_us(void);
 int64_t daemon_mono_us(void);
 int64_t daemon_time_us(const struct daemon *daemon);
 
-/* Root, and whoever this process runs as: may see the jobs of everybody. */
-bool daemon_sees_all(uid_t uid);
-
 /* Hand an input to the core; its times are filled in here. What it decides leaves by itself once it
  * is durable. */
 void daemon_step(struct daemon *daemon, struct input *input);
+
+/* Hand the core what the settings say of policy. */
+void daemon_set_policies(struct daemon *daemon);
+
+/* The disk is so full that not even the reserve helped: no answer can leave until there is room. */
+bool daemon_is_stuck(const struct daemon *daemon);
 
 void daemon_set_watched(struct daemon *daemon, bool watched);
 

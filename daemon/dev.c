@@ -18,7 +18,8 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
+#include "net/address.h"
 
 #define RESTART_US UINT64_C(500000) /* before wafersim is started again ... */
 #define RESTART_MAX_US                                                                             \
@@ -58,8 +59,13 @@ static char *own_directory(void)
 
 int dev_prepare(const char *dir, struct diag *diag)
 {
+    owned(free) char *socket = text_format("%s/waferd.sock", dir);
+    struct sockaddr_un address;
     struct stat st;
+    int r = address_unix(socket, &address, diag); /* before anything is made */
 
+    if (r < 0)
+        return r;
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
         return diag_fail(diag, -errno, "%s cannot be created: %s", dir, strerror(errno));
     if (stat(dir, &st) < 0)
@@ -133,23 +139,36 @@ static uint64_t process_start(pid_t pid)
     return start;
 }
 
+/* "PID START DEVICE INODE": the last two are of the file itself, as who runs on a copy of the
+ * directory must not take the systems of the original for its own, and end them. */
 static pid_t recorded_process(const char *pid_path)
 {
-    owned(fclose) FILE *file = fopen(pid_path, "re");
+    /* Whatever has that name: opening it must not wait, as for the writer of a pipe. */
+    owned(fd_close) int fd = open(pid_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    owned(fclose) FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     int pid;
-    uint64_t start;
+    uint64_t start, device, inode;
+    struct stat st;
 
-    if (!file || fscanf(file, "%d %" SCNu64, &pid, &start) != 2 || pid <= 0 || start == 0)
+    if (file)
+        fd_take(&fd);
+    if (!file || fstat(fileno(file), &st) < 0 ||
+        fscanf(file, "%d %" SCNu64 " %" SCNu64 " %" SCNu64, &pid, &start, &device, &inode) != 4 ||
+        pid <= 0 || start == 0 || device != st.st_dev || inode != st.st_ino)
         return 0;
     return process_start(pid) == start ? pid : 0;
 }
 
 static void record_process(const struct dev *dev)
 {
-    int fd = open(dev->pid_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(dev->pid_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                  0600);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    struct stat st;
 
-    if (!file || fprintf(file, "%d %" PRIu64 "\n", (int)dev->pid, process_start(dev->pid)) < 0)
+    if (!file || fstat(fd, &st) < 0 ||
+        fprintf(file, "%d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", (int)dev->pid,
+                process_start(dev->pid), (uint64_t)st.st_dev, (uint64_t)st.st_ino) < 0)
         log_warning("%s cannot be written: %s; a restart will not find wafersim", dev->pid_path,
                     strerror(errno));
     if (file)
@@ -259,7 +278,7 @@ static int spawn(struct dev *dev, pid_t *ret)
     /* A file of its own: it may outlive whoever reads our standard error. */
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, dev->log_path,
-                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+                                     O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     int r = -posix_spawn(ret, dev->program, &files, &attributes, dev->arguments, environment);
     posix_spawn_file_actions_destroy(&files);

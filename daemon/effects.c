@@ -10,10 +10,11 @@
 #include "checkpoint_task.h"
 #include "daemon.h"
 #include "history.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/job.h"
 #include "session.h"
+#include "sight.h"
 #include "streams.h"
 
 /* ---- effects ---- */
@@ -29,8 +30,7 @@ static void subscribe(struct daemon *daemon, const struct effect *effect)
     const Wafer__Request *request = effect->message;
     struct stream_reader reader = { .client = effect->client,
                                     .request = effect->request,
-                                    .uid = effect->uid,
-                                    .sees_all = daemon_sees_all(effect->uid) };
+                                    .uid = effect->uid };
 
     if (!sessions_begin_stream(daemon->sessions, effect->client, effect->request))
         return;
@@ -95,13 +95,12 @@ static void log_event(const Wafer__Record *record, const Wafer__Event *event)
     struct log_about about = { .job = event->has_job ? event->job : 0,
                                .attempt = record->job_state ? record->job_state->attempt : 0,
                                .system = event->system };
-    owned(free) char *job = event->has_job ? text_format("job %" PRIu64 " ", event->job) : NULL;
     owned(free) char *cause =
         event->has_cause ? text_format(" %s", cause_name(event->cause)) : NULL;
 
-    log_write_some(LOG_INFO, &about, "%s%s%s%s%s%s%s", job ? job : "",
-                   event->system ? event->system : "", event->system ? " " : "", event->kind,
-                   cause ? cause : "", event->text ? ": " : "", event->text ? event->text : "");
+    log_write_some(LOG_INFO, &about, "%s%s%s%s%s%s", event->system ? event->system : "",
+                   event->system ? " " : "", event->kind, cause ? cause : "",
+                   event->text ? ": " : "", event->text ? event->text : "");
 }
 
 static void tell(struct daemon *daemon, const Wafer__Record *record)
@@ -115,8 +114,11 @@ static void tell(struct daemon *daemon, const Wafer__Record *record)
         return;
     if (news)
         log_event(record, &event);
-    if (streams_want_events(daemon->streams))
-        streams_on_event(daemon->streams, &event, history_owner_of(daemon, record));
+    if (streams_want_events(daemon->streams)) {
+        owned(sight_object_done) struct sight_object object;
+        sight_object_of_record(daemon, record, &object);
+        streams_on_event(daemon->streams, &event, &object);
+    }
 }
 
 void effects_carry_out(struct daemon *daemon, const struct records *records,

@@ -124,6 +124,35 @@ int facts_job(struct store *store, const Wafer__Target *target, uid_t uid, uint6
     return 0;
 }
 
+/* What a job holds of a checkpoint of another is as of its own end: what has become of it since? */
+static int refresh_origin(struct store *store, Wafer__CheckpointState *origin, struct diag *diag)
+{
+    Wafer__CheckpointState **checkpoints;
+    size_t count;
+    int r = store_history_checkpoints(store, origin->job, &checkpoints, &count, diag);
+
+    if (r < 0)
+        return r;
+    origin->state = WAFER__CHECKPOINT__STATE__DELETED;
+    for (size_t i = 0; i < count; i++)
+        if (checkpoints[i]->number == origin->number) {
+            origin->state = checkpoints[i]->state;
+            origin->has_pinned = checkpoints[i]->has_pinned;
+            origin->pinned = checkpoints[i]->pinned;
+        }
+    store_checkpoints_free(checkpoints, count);
+    return 0;
+}
+
+static int refresh_origins(struct store *store, Wafer__JobState *state, struct diag *diag)
+{
+    int r = state->origin ? refresh_origin(store, state->origin, diag) : 0;
+
+    for (size_t i = 0; i < state->n_older_origins && r >= 0; i++)
+        r = refresh_origin(store, state->older_origins[i], diag);
+    return r;
+}
+
 int facts_find(struct store *store, const Wafer__Target *target, uid_t uid, struct facts_held *ret,
                struct diag *diag)
 {
@@ -135,7 +164,9 @@ int facts_find(struct store *store, const Wafer__Target *target, uid_t uid, stru
         r = store_history_job(store, job, &ret->job, diag);
     if (r < 0)
         return r;
-    r = store_history_checkpoints(store, job, &ret->checkpoints, &ret->checkpoint_count, diag);
+    r = refresh_origins(store, ret->job.state, diag);
+    if (r >= 0)
+        r = store_history_checkpoints(store, job, &ret->checkpoints, &ret->checkpoint_count, diag);
     if (r < 0) {
         store_job_done(&ret->job);
         return r;

@@ -11,10 +11,11 @@
 #include "daemon.h"
 #include "facts.h"
 #include "list_filter.h"
-#include "log.h"
+#include "log/log.h"
 #include "model/message.h"
 #include "report.h"
 #include "session.h"
+#include "sight.h"
 #include "store/store.h"
 
 #define ITEMS_DEFAULT 1000
@@ -49,38 +50,13 @@ static size_t limit_of(protobuf_c_boolean has_limit, uint32_t limit)
     return limit < ITEMS_MAX ? limit : ITEMS_MAX;
 }
 
-/* ---- whose job ---- */
-
-static uid_t owner_of_job(struct daemon *daemon, uint64_t job)
-{
-    struct store_job ended;
-    struct diag diag;
-    uid_t uid = (uid_t)-1;
-
-    if (core_owner(daemon->core, job, &uid))
-        return uid;
-    if (store_history_job(daemon->store, job, &ended, &diag) < 0)
-        return (uid_t)-1;
-    uid = ended.state->uid;
-    store_job_done(&ended);
-    return uid;
-}
-
-uid_t history_owner_of(struct daemon *daemon, const Wafer__Record *record)
-{
-    if (record->job_state)
-        return record->job_state->uid;
-    return record->has_job ? owner_of_job(daemon, record->job) : (uid_t)-1;
-}
-
 /* ---- events ---- */
 
 struct event_collection {
     struct daemon *daemon;
-    bool only_own; /* of the caller, and of no job */
-    uid_t uid;
+    const struct rights *rights; /* of the caller; NULL: all of it was judged before */
     uint64_t last_job;
-    uid_t last_owner;
+    struct sight_object last_object;
     Wafer__Event **items;
     size_t count, capacity;
     uint64_t last_sequence;
@@ -91,17 +67,20 @@ static void event_collection_donep(struct event_collection *events)
     for (size_t i = 0; i < events->count; i++)
         wafer__event__free_unpacked(events->items[i], NULL);
     free(events->items);
+    sight_object_done(&events->last_object);
 }
 
 static bool is_visible(struct event_collection *events, const Wafer__Event *event)
 {
-    if (!events->only_own || !event->has_job)
+    if (!events->rights)
         return true;
-    if (event->job != events->last_job) { /* events of one job often come together */
+    if (event->has_job &&
+        event->job != events->last_job) { /* those of one job often come together */
         events->last_job = event->job;
-        events->last_owner = owner_of_job(events->daemon, event->job);
+        sight_object_done(&events->last_object);
+        sight_object_of_job(events->daemon, event->job, &events->last_object);
     }
-    return events->last_owner == events->uid;
+    return sight_event(events->rights, event, &events->last_object);
 }
 
 static void add_event(void *userdata, const Wafer__Event *event)
@@ -140,12 +119,13 @@ static int send_events(struct daemon *daemon, const struct effect *effect, bool 
                        uint64_t *ret_sequence)
 {
     const Wafer__EventsRequest *request = effect->message->events;
-    owned(event_collection_done) struct event_collection events = {
-        .only_own = effect->job == 0 && !daemon_sees_all(effect->uid), .uid = effect->uid
-    };
+    struct rights rights;
+    owned(event_collection_done) struct event_collection events = { .rights = &rights };
     Wafer__Response response = WAFER__RESPONSE__INIT;
     Wafer__EventList list;
     struct diag diag;
+    if (!sight_rights(daemon, effect->client, &rights))
+        return -ENOTCONN;
     int r = collect_events(daemon, effect->job, limit_of(request->has_limit, request->limit),
                            &events, &diag);
 
@@ -197,6 +177,7 @@ void history_complete(struct daemon *daemon, const struct effect *effect)
 
 struct job_collection {
     const Wafer__ListRequest *filter;
+    const struct rights *rights;
     Wafer__JobList *list;
     size_t capacity, limit, passed_over;
 };
@@ -206,7 +187,7 @@ static void add_job(void *userdata, const Wafer__Job *view)
     struct job_collection *jobs = userdata;
     Wafer__JobList *list = jobs->list;
 
-    if (!list_shows(jobs->filter, view)) {
+    if (!sight_job(jobs->rights, view) || !list_shows(jobs->filter, view)) {
         jobs->passed_over++;
         return;
     }
@@ -232,7 +213,10 @@ static void answer_list(struct daemon *daemon, const struct effect *effect)
     const Wafer__ListRequest *request = effect->message->list;
     Wafer__Response *response = effect->response;
     owned(response_free) Wafer__Response *made = NULL;
+    struct rights rights;
 
+    if (!sight_rights(daemon, effect->client, &rights))
+        return;
     if (!response) {
         made = response = NEW(Wafer__Response);
         wafer__response__init(response);
@@ -241,24 +225,41 @@ static void answer_list(struct daemon *daemon, const struct effect *effect)
         response->jobs = job_list_new(daemon);
     }
     Wafer__JobList *list = response->jobs;
+    size_t live_count = list->n_items;
     struct job_collection jobs = { .filter = request,
+                                   .rights = &rights,
                                    .list = list,
                                    .capacity = list->n_items,
                                    .limit = limit_of(request->has_limit, request->limit) };
     uint64_t ended_count;
     struct diag diag;
     /* With a filter, what is passed over does not count: look at more. */
-    size_t look = request->n_states || request->queue ? ITEMS_MAX : jobs.limit;
-    int r = store_history_jobs(daemon->store, request->all_users && daemon_sees_all(effect->uid),
-                               effect->uid, look, add_job, &jobs, &ended_count, &diag);
+    bool some = request->all_users && !rights_reach_all(&rights, WAFER__ROLE__ACTION__show);
+    size_t look = request->n_states || request->queue || some ? ITEMS_MAX : jobs.limit;
+    int r = store_history_jobs(daemon->store, request->all_users, effect->uid, look, add_job, &jobs,
+                               &ended_count, &diag);
     if (r < 0) {
         fail(daemon, effect, &diag);
         return;
     }
+    if (some) /* how many others there are is not the caller's business */
+        ended_count = list->n_items - live_count + jobs.passed_over;
     list->total += ended_count > jobs.passed_over ? ended_count - jobs.passed_over : 0;
     list->has_truncated = true;
     list->truncated = list->total > list->n_items;
     sessions_reply(daemon->sessions, effect->client, response);
+}
+
+/* What a job is made of is content. */
+static bool may_read(struct daemon *daemon, uint64_t client, const Wafer__Job *view)
+{
+    const struct object object = { .owner = view->uid,
+                                   .project = view->project,
+                                   .level = view->class_ };
+    struct rights rights;
+
+    return sight_rights(daemon, client, &rights) &&
+           rights_permit(&rights, WAFER__ROLE__ACTION__read, &object);
 }
 
 static void answer_show(struct daemon *daemon, const struct effect *effect)
@@ -280,7 +281,8 @@ static void answer_show(struct daemon *daemon, const struct effect *effect)
         return;
     }
     show.job = job.view;
-    show.spec = wafer__job_spec__unpack(NULL, job.spec.len, job.spec.data);
+    if (may_read(daemon, effect->client, job.view))
+        show.spec = wafer__job_spec__unpack(NULL, job.spec.len, job.spec.data);
     show.n_events = events.count;
     show.events = events.items;
     response.id = effect->request;

@@ -1,7 +1,7 @@
 /* history — answers about what is no longer in memory, from the store.
  *
- * Whether the caller may see a job was found by the core, except for answers about many jobs: these
- * hold the caller's own, or all for whoever sees all. */
+ * Whether the caller may see a job was found by the core, except for answers about many jobs: each
+ * thing in these is judged here (sight.h). */
 #ifndef WAFERD_HISTORY_H
 #define WAFERD_HISTORY_H
 
@@ -18,8 +18,5 @@ void history_complete(struct daemon *daemon, const struct effect *effect);
 
 /* Begin an answer of many parts with the events so far. Returns the number of the last one. */
 uint64_t history_tell_events(struct daemon *daemon, const struct effect *effect);
-
-/* Whose job a record is about; -1 when that is not known. */
-uid_t history_owner_of(struct daemon *daemon, const Wafer__Record *record);
 
 #endif

@@ -9,24 +9,27 @@ libdaemon_a_SOURCES = \
   daemon/doctor.c daemon/doctor.h \
   daemon/effects.c daemon/effects.h \
   daemon/facts.c daemon/facts.h \
+  daemon/findings.c daemon/findings.h \
   daemon/history.c daemon/history.h \
   daemon/list_filter.c daemon/list_filter.h \
-  daemon/log.c daemon/log.h \
   daemon/logs.c daemon/logs.h \
   daemon/options.c daemon/options.h \
   daemon/pipeline.c daemon/pipeline.h \
+  daemon/reload.c daemon/reload.h \
   daemon/report.c daemon/report.h \
   daemon/restore.c daemon/restore.h \
   daemon/ring.c daemon/ring.h \
+  daemon/roles.c daemon/roles.h \
   daemon/session.c daemon/session.h \
   daemon/settings.c daemon/settings.h \
+  daemon/sight.c daemon/sight.h \
   daemon/snapshot_policy.c daemon/snapshot_policy.h \
   daemon/startup.c daemon/startup.h \
   daemon/streams.c daemon/streams.h \
   daemon/workers.c daemon/workers.h
 libdaemon_a_CPPFLAGS = $(AM_CPPFLAGS) -DSYSCONFDIR='"$(sysconfdir)"' -DSBINDIR='"$(sbindir)"'
 
-DAEMON_LIBS = libdaemon.a libstore.a libvault.a libnet.a libcore.a $(MODEL_LIBS) \
+DAEMON_LIBS = libdaemon.a liblog.a libstore.a libvault.a libnet.a $(CORE_LIBS) \
   $(SYSTEMD_LIBS) $(SQLITE_LIBS) -lpthread
 
 sbin_PROGRAMS += waferd

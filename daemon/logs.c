@@ -270,6 +270,8 @@ static int send_chunk(struct reader *reader, const uint8_t *bytes, size_t length
 
     chunk.has_attempt = true;
     chunk.attempt = reader->attempt;
+    chunk.has_offset = true;
+    chunk.offset = reader->offset;
     chunk.has_text = length > 0;
     chunk.text = (ProtobufCBinaryData){ .len = length, .data = (uint8_t *)bytes };
     chunk.has_missed_bytes = reader->missed_bytes > 0;
@@ -435,7 +437,7 @@ void logs_serve(struct logs *logs, uint64_t client, uint64_t request, uint64_t j
     struct log *log = log_of(logs, job);
     struct reader *reader = NEW(struct reader);
     bool only_one = message->target->has_attempt;
-    bool has_tail = message->has_tail;
+    bool has_tail = message->has_tail && !message->has_from_attempt;
 
     log->ended |= ended;
     if (attempt > log->attempt)
@@ -452,8 +454,14 @@ void logs_serve(struct logs *logs, uint64_t client, uint64_t request, uint64_t j
     reader->follow = message->follow;
     reader->has_tail = has_tail;
     reader->tail_lines = message->tail;
-    /* The last lines are those of the newest attempt. */
-    reader->attempt = only_one ? message->target->attempt : has_tail && attempt ? attempt : 1;
+    if (only_one)
+        reader->attempt = message->target->attempt;
+    else if (message->has_from_attempt)
+        reader->attempt = message->from_attempt;
+    else /* the last lines are those of the newest attempt */
+        reader->attempt = has_tail && attempt ? attempt : 1;
+    if (message->has_from_attempt && reader->attempt == message->from_attempt)
+        reader->offset = message->from_offset;
     reader->last_attempt = attempt;
     if (only_one && reader->attempt > attempt && !may_grow(reader)) {
         owned(free) char *why =

@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "daemon.h"
 #include "dev.h"
-#include "log.h"
+#include "log/log.h"
 #include "options.h"
 
 static int run_with(int r, struct settings *settings, const struct buffer *errors,

@@ -36,6 +36,7 @@ void pipeline_done(struct pipeline *pipeline)
         element_free(CONTAINER_OF(link, struct element, link));
     list_init(&pipeline->waiting);
     element_free(TAKE(pipeline->open));
+    map_done(&pipeline->jobs);
 }
 
 struct records *pipeline_records(struct pipeline *pipeline)
@@ -53,6 +54,24 @@ static bool is_empty(const struct element *element)
     return element->records.count == 0 && element->effects.count == 0;
 }
 
+static void note_jobs(struct pipeline *pipeline, const struct element *element)
+{
+    for (size_t i = 0; i < element->records.count; i++)
+        if (element->records.items[i]->has_job)
+            map_put(&pipeline->jobs, element->records.items[i]->job,
+                    (void *)(uintptr_t)pipeline->sealed);
+}
+
+/* Of the jobs of an element that was just released, those of which no later one knows. */
+static void forget_jobs(struct pipeline *pipeline, const struct element *element)
+{
+    for (size_t i = 0; i < element->records.count; i++) {
+        uint64_t job = element->records.items[i]->job;
+        if (pipeline_mark_of(pipeline, job) == pipeline->released)
+            map_remove(&pipeline->jobs, job);
+    }
+}
+
 static void release(struct pipeline *pipeline)
 {
     if (pipeline->releasing)
@@ -66,6 +85,7 @@ static void release(struct pipeline *pipeline)
         pipeline->record_count -= element->records.count;
         pipeline->ops->release(pipeline->userdata, &element->records, &element->effects);
         pipeline->released++;
+        forget_jobs(pipeline, element);
         element_free(element);
     }
     pipeline->releasing = false;
@@ -80,6 +100,7 @@ void pipeline_seal(struct pipeline *pipeline)
     pipeline->open = NEW(struct element);
     pipeline->sealed++;
     pipeline->record_count += element->records.count;
+    note_jobs(pipeline, element);
     list_push_tail(&pipeline->waiting, &element->link);
     if (element->records.count == 0) {
         element->durable = true; /* of itself; those before it hold it back */
@@ -101,6 +122,11 @@ void pipeline_durable(struct pipeline *pipeline, struct store_batch *batches)
         element->durable = true;
     }
     release(pipeline);
+}
+
+uint64_t pipeline_mark_of(const struct pipeline *pipeline, uint64_t job)
+{
+    return (uint64_t)(uintptr_t)map_get(&pipeline->jobs, job);
 }
 
 uint64_t pipeline_mark(const struct pipeline *pipeline)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/map.h"
 #include "core/core.h"
 #include "store/store.h"
 
@@ -30,6 +31,7 @@ struct pipeline {
     size_t record_count; /* in `waiting` */
     uint64_t sealed;     /* number of the last sealed element; 1, 2, 3 ... */
     uint64_t released;   /* all up to this number are */
+    struct map jobs;     /* job -> number of the last element sealed about it, while it waits */
     bool releasing;
     const struct pipeline_ops *ops;
     void *userdata;
@@ -51,6 +53,8 @@ void pipeline_durable(struct pipeline *pipeline, struct store_batch *batches);
 
 /* The number of the element that must be released before all that was decided so far is durable. */
 uint64_t pipeline_mark(const struct pipeline *pipeline);
+/* The same for what was sealed about one job; 0: all of it is durable. */
+uint64_t pipeline_mark_of(const struct pipeline *pipeline, uint64_t job);
 bool pipeline_is_released(const struct pipeline *pipeline, uint64_t mark);
 bool pipeline_is_empty(const struct pipeline *pipeline);
 

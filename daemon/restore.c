@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
 
 #define BLOCK  100000 /* ids that the floor is ahead */
 #define SECOND INT64_C(1000000)

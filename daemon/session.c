@@ -12,12 +12,14 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "facts.h"
-#include "log.h"
+#include "log/log.h"
 #include "logs.h"
 #include "model/limits.h"
+#include "net/activation.h"
 #include "net/bucket.h"
 #include "net/link.h"
 #include "net/listener.h"
+#include "net/peer.h"
 #include "net/unpack.h"
 #include "streams.h"
 
@@ -37,10 +39,9 @@ struct session {
     struct sessions *sessions;
     struct link *connection;
     uint64_t client;
-    uid_t uid;
-    gid_t gid;
-    unsigned in_flight; /* requests without their (last) answer */
-    bool serial;        /* the last one may be answered at length: nothing more before that */
+    struct subject subject; /* owns its groups */
+    unsigned in_flight;     /* requests without their (last) answer */
+    bool serial;            /* the last one may be answered at length: nothing more before that */
     bool closing;
 };
 
@@ -86,7 +87,8 @@ static void session_free(struct session *session)
     sessions->count--;
     link_free(session->connection);
     if (sessions->listener)
-        listener_gone(sessions->listener, session->uid);
+        listener_gone(sessions->listener, session->subject.uid);
+    free((gid_t *)session->subject.groups);
     free(session);
 }
 
@@ -135,7 +137,7 @@ void sessions_reply(struct sessions *sessions, uint64_t client, Wafer__Response 
     }
     if (r == -ENOBUFS) {
         log_warning("uid %u: a client is closed: it does not read its answers",
-                    (unsigned)session->uid);
+                    (unsigned)session->subject.uid);
         close_after_send(session);
     }
 }
@@ -213,13 +215,13 @@ static bool may_ask(struct session *session)
 {
     struct sessions *sessions = session->sessions;
     uint64_t now_us = (uint64_t)daemon_mono_us();
-    struct user *user = map_get(&sessions->users, session->uid);
+    struct user *user = map_get(&sessions->users, session->subject.uid);
 
     if (!user) {
         if (map_count(&sessions->users) >= USERS_MAX)
             forget_users(sessions, now_us);
         user = NEW(struct user);
-        user->uid = session->uid;
+        user->uid = session->subject.uid;
         bucket_init(&user->bucket, REQUESTS_PER_S, REQUESTS_PER_S, now_us);
         map_put(&sessions->users, user->uid, user);
     }
@@ -252,8 +254,7 @@ static void step(struct session *session, const Wafer__Request *message, const s
     struct daemon *daemon = session->sessions->daemon;
     struct input input = { .type = INPUT_REQUEST,
                            .request = { .client = session->client,
-                                        .uid = session->uid,
-                                        .gid = session->gid,
+                                        .subject = session->subject,
                                         .message = message,
                                         .facts = facts } };
 
@@ -270,11 +271,11 @@ static void step_with_facts(struct session *session, const Wafer__Request *messa
     Wafer__Target target;
     struct diag diag;
 
-    if (!facts_wanted(session->sessions->daemon->core, message, session->uid, &target)) {
+    if (!facts_wanted(session->sessions->daemon->core, message, session->subject.uid, &target)) {
         step(session, message, NULL);
         return;
     }
-    int r = facts_find(store, &target, session->uid, &held, &diag);
+    int r = facts_find(store, &target, session->subject.uid, &held, &diag);
     if (r < 0 && r != -ENOENT) {
         log_error("history: %s", diag.text);
         sessions_reply_error(session->sessions, session->client, message->id, "E_IO", EX_IOERR,
@@ -303,7 +304,7 @@ static void on_request(struct session *session, Wafer__Request *message)
 
     session->in_flight++;
     session->serial |= has_long_answer(message);
-    if (!facts_wanted(daemon->core, message, session->uid, &target)) {
+    if (!facts_wanted(daemon->core, message, session->subject.uid, &target)) {
         step(session, message, NULL);
     } else if (pipeline_is_empty(&daemon->pipeline)) {
         step_with_facts(session, message);
@@ -311,6 +312,15 @@ static void on_request(struct session *session, Wafer__Request *message)
         park(session, message);
         return;
     }
+    wafer__request__free_unpacked(message, NULL);
+}
+
+/* At once, past whatever waits for the disk: nothing was decided. Takes `message`. */
+static void turn_away(struct session *session, Wafer__Request *message, const char *code,
+                      const char *why)
+{
+    session->in_flight++;
+    sessions_reply_error(session->sessions, session->client, message->id, code, EX_TEMPFAIL, why);
     wafer__request__free_unpacked(message, NULL);
 }
 
@@ -328,10 +338,10 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
         return;
     }
     if (!may_ask(session)) {
-        session->in_flight++;
-        sessions_reply_error(session->sessions, session->client, message->id, "E_BUSY", EX_TEMPFAIL,
-                             "too many requests at once: try again in a second");
-        wafer__request__free_unpacked(message, NULL);
+        turn_away(session, message, "E_BUSY", "too many requests at once: try again in a second");
+    } else if (daemon_is_stuck(session->sessions->daemon)) {
+        turn_away(session, message, "E_FULL",
+                  "the controller's disk is full: nothing can be answered until there is room");
     } else {
         on_request(session, message);
     }
@@ -343,7 +353,7 @@ static void on_closed(struct link *link, void *userdata, int error, const char *
     struct session *session = userdata;
 
     if (error < 0)
-        log_info("uid %u: a client is closed: %s", (unsigned)session->uid, why);
+        log_info("uid %u: a client is closed: %s", (unsigned)session->subject.uid, why);
     session_free(session);
 }
 
@@ -356,18 +366,26 @@ static int on_accept(struct listener *listener, void *userdata, int fd, uid_t ui
         .send_bytes = LIMIT_RESPONSE_BYTES + LIMIT_OUTPUT_BYTES,
     };
     struct sessions *sessions = userdata;
-    struct session *session = NEW(struct session);
-    int r = link_new(sessions->daemon->event, fd, DAEMON_PROGRAM, &limits, &ops, session,
-                     &session->connection);
+    struct subject subject = { .uid = uid, .gid = gid };
+    gid_t *groups = NULL;
+    int r = peer_groups(fd, &groups, &subject.group_count);
 
     if (r < 0) {
+        close(fd);
+        return r;
+    }
+    subject.groups = groups;
+    struct session *session = NEW(struct session);
+    r = link_new(sessions->daemon->event, fd, DAEMON_PROGRAM, &limits, &ops, session,
+                 &session->connection);
+    if (r < 0) {
+        free(groups);
         free(session);
         return r;
     }
     session->sessions = sessions;
     session->client = sessions->next_client++;
-    session->uid = uid;
-    session->gid = gid;
+    session->subject = subject;
     list_push_tail(&sessions->all, &session->link);
     list_init(&session->paused_link);
     map_put(&sessions->by_client, session->client, session);
@@ -377,19 +395,48 @@ static int on_accept(struct listener *listener, void *userdata, int fd, uid_t ui
 
 /* ---- turns ---- */
 
+/* What was decided about its job since it was parked, by a request before it or by a worker's
+ * verdict, is not in history either before it is durable. Waiting for all that is decided would
+ * never end on a busy day. */
+static uint64_t mark_of_target(const struct sessions *sessions, const struct session *session,
+                               const Wafer__Request *message)
+{
+    const struct daemon *daemon = sessions->daemon;
+    Wafer__Target target;
+    uint64_t job;
+
+    if (!facts_wanted(daemon->core, message, session->subject.uid, &target) ||
+        facts_job(daemon->store, &target, session->subject.uid, &job) < 0)
+        return 0;
+    return pipeline_mark_of(&daemon->pipeline, job);
+}
+
+/* Whether the oldest one need not wait any longer. */
+static bool unpark_next(struct sessions *sessions)
+{
+    struct pipeline *pipeline = &sessions->daemon->pipeline;
+    struct parked *parked = CONTAINER_OF(sessions->parked.next, struct parked, link);
+    struct session *session = find(sessions, parked->client);
+
+    if (!pipeline_is_released(pipeline, parked->mark))
+        return false;
+    if (session && !session->closing) {
+        parked->mark = mark_of_target(sessions, session, parked->message);
+        if (!pipeline_is_released(pipeline, parked->mark))
+            return false;
+        step_with_facts(session, parked->message);
+        pipeline_seal(pipeline); /* the next one must see that this was decided */
+    }
+    list_remove(&parked->link);
+    wafer__request__free_unpacked(parked->message, NULL);
+    free(parked);
+    return true;
+}
+
 static void unpark(struct sessions *sessions)
 {
-    while (!list_is_empty(&sessions->parked)) {
-        struct parked *parked = CONTAINER_OF(sessions->parked.next, struct parked, link);
-        if (!pipeline_is_released(&sessions->daemon->pipeline, parked->mark))
-            return;
-        struct session *session = find(sessions, parked->client);
-        list_remove(&parked->link);
-        if (session && !session->closing)
-            step_with_facts(session, parked->message);
-        wafer__request__free_unpacked(parked->message, NULL);
-        free(parked);
-    }
+    while (!list_is_empty(&sessions->parked) && unpark_next(sessions))
+        continue;
 }
 
 void sessions_turn(struct sessions *sessions)
@@ -404,6 +451,24 @@ void sessions_turn(struct sessions *sessions)
     }
 }
 
+/* On what the service manager hands over: its socket unit says who may connect. Else everybody may:
+ * who calls is known, and what he may do is decided for each request. */
+static int listen_for_clients(struct sessions *sessions, struct diag *diag)
+{
+    const struct settings *settings = sessions->daemon->settings;
+    sd_event *event = sessions->daemon->event;
+    int fd;
+    int r = activation_take("clients", settings->socket, &fd, diag);
+
+    if (r < 0)
+        return r;
+    if (r > 0)
+        return listener_new_fd(event, fd, DAEMON_PROGRAM, on_accept, sessions, &sessions->listener,
+                               diag);
+    return listener_new(event, settings->socket, settings->dev ? 0600 : 0666, DAEMON_PROGRAM,
+                        on_accept, sessions, &sessions->listener, diag);
+}
+
 int sessions_new(struct daemon *daemon, struct sessions **ret, struct diag *diag)
 {
     struct sessions *sessions = NEW(struct sessions);
@@ -413,10 +478,7 @@ int sessions_new(struct daemon *daemon, struct sessions **ret, struct diag *diag
     list_init(&sessions->all);
     list_init(&sessions->paused);
     list_init(&sessions->parked);
-    /* Everybody may connect: who calls is known, and what he may do is decided for each request. */
-    int r =
-        listener_new(daemon->event, daemon->settings->socket, daemon->settings->dev ? 0600 : 0666,
-                     DAEMON_PROGRAM, on_accept, sessions, &sessions->listener, diag);
+    int r = listen_for_clients(sessions, diag);
     if (r < 0) {
         sessions_free(sessions);
         return r;
@@ -439,6 +501,13 @@ void sessions_close(struct sessions *sessions)
 {
     list_foreach (&sessions->all, link)
         close_after_send(CONTAINER_OF(link, struct session, link));
+}
+
+const struct subject *sessions_subject(const struct sessions *sessions, uint64_t client)
+{
+    const struct session *session = find(sessions, client);
+
+    return session ? &session->subject : NULL;
 }
 
 size_t sessions_count(const struct sessions *sessions)

@@ -15,6 +15,7 @@
 
 #include "api.pb-c.h"
 #include "base/diag.h"
+#include "policy/access.h"
 
 struct daemon;
 struct sessions;
@@ -41,6 +42,8 @@ void sessions_turn(struct sessions *sessions);
 /* No new clients, no new requests; then close each once its answers are sent. */
 void sessions_stop(struct sessions *sessions);
 void sessions_close(struct sessions *sessions);
+/* Who a client is, as the kernel said when it connected; NULL: it is gone. */
+const struct subject *sessions_subject(const struct sessions *sessions, uint64_t client);
 size_t sessions_count(const struct sessions *sessions);
 
 #endif

@@ -1,16 +1,16 @@
 #include "settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/duration.h"
 #include "base/memory.h"
 #include "clock.h"
+#include "findings.h"
 #include "model/bind.h"
 #include "model/limits.h"
 #include "net/address.h"
+#include "roles.h"
 
 #define LEASE_US       (15 * SECOND_US)
 #define LEASE_LEAST_US (1 * SECOND_US)
@@ -19,91 +19,6 @@
 #define SNAPSHOT_EVERY 100000
 #define SNAPSHOT_LEAST 1000
 #define POOLS_MAX      64
-
-/* What is wrong with one file, on its way into the lines of all. */
-struct findings {
-    const char *file;
-    struct bind_places *places;
-    struct bind_errors errors;
-    struct buffer *lines;
-};
-
-static void findings_donep(struct findings *findings)
-{
-    for (size_t i = 0; i < findings->errors.count; i++) {
-        owned(free) char *line = bind_error_format(&findings->errors.items[i], findings->file);
-        buffer_format(findings->lines, "%s\n", line);
-    }
-    bind_errors_done(&findings->errors);
-    bind_places_free(findings->places);
-}
-
-__attribute__((format(printf, 3, 4))) static void wrong(struct findings *findings,
-                                                        const char *field, const char *format, ...)
-{
-    unsigned line, column;
-    va_list arguments;
-
-    va_start(arguments, format);
-    owned(free) char *text = text_vformat(format, arguments);
-    va_end(arguments);
-    bind_place(findings->places, field, &line, &column);
-    bind_errors_add(&findings->errors, line, column, field, "%s", text);
-}
-
-/* ---- files ---- */
-
-static int read_all(int fd, size_t limit, struct buffer *ret)
-{
-    for (;;) {
-        uint8_t *room = buffer_reserve(ret, 4096);
-        ssize_t n = read(fd, room, 4096);
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            return 0;
-        buffer_grow(ret, (size_t)n);
-        if (ret->length > limit)
-            return -EFBIG;
-    }
-}
-
-static const char *reason(int error)
-{
-    return error == -EFBIG ? "it is larger than 256 KiB" : strerror(-error);
-}
-
-static int read_message(struct findings *findings, const ProtobufCMessageDescriptor *type,
-                        ProtobufCMessage **ret)
-{
-    owned(buffer_done) struct buffer text = BUFFER_EMPTY;
-    /* O_NONBLOCK: a FIFO must not hold us up. */
-    owned(fd_close) int fd = open(findings->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
-
-    if (r == 0 && !S_ISREG(st.st_mode)) {
-        wrong(findings, NULL, "it is not a regular file");
-        return -EINVAL;
-    }
-    if (r == 0)
-        r = read_all(fd, LIMIT_POLICY_FILE_BYTES, &text);
-    if (r < 0) {
-        wrong(findings, NULL, "it cannot be read: %s", reason(r));
-        return -EINVAL;
-    }
-    return bind_yaml(type, (const char *)buffer_data(&text), text.length, LIMIT_POLICY_FILE_BYTES,
-                     ret, &findings->places, &findings->errors);
-}
-
-static void check_kind(struct findings *findings, const char *version, const char *kind,
-                       const char *wanted)
-{
-    if (strcmp(version, "wafer/v1") != 0)
-        wrong(findings, "apiVersion", "\"%s\" is not known (only wafer/v1 is)", version);
-    if (strcmp(kind, wanted) != 0)
-        wrong(findings, "kind", "\"%s\" is not what this file is for (%s)", kind, wanted);
-}
 
 /* ---- platforms ---- */
 
@@ -118,17 +33,17 @@ static Wafer__Platform *read_platform(const char *dir, const char *name, struct 
     owned(findings_done) struct findings findings = { .file = path, .lines = errors };
     ProtobufCMessage *message = NULL;
 
-    if (read_message(&findings, &wafer__platform__descriptor, &message) < 0)
+    if (findings_read(&findings, &wafer__platform__descriptor, false, &message) < 0)
         return NULL;
     Wafer__Platform *platform = (Wafer__Platform *)message;
-    check_kind(&findings, platform->apiversion, platform->kind, "Platform");
+    findings_check_kind(&findings, platform->apiversion, platform->kind, "Platform");
     if (strcmp(platform->name, name) != 0)
         wrong(&findings, "name", "\"%s\" is not the name of the file, %s", platform->name, name);
     return platform;
 }
 
 static void add_pool(struct settings *settings, const char *name, const char *platform_name,
-                     struct buffer *errors)
+                     unsigned classes, struct buffer *errors)
 {
     size_t i = settings->pool_count;
     Wafer__Platform *platform = read_platform(settings->platforms_dir, platform_name, errors);
@@ -141,8 +56,31 @@ static void add_pool(struct settings *settings, const char *name, const char *pl
     settings->pools[i] = (struct core_pool){ .name = name,
                                              .platform = platform_name,
                                              .price_micro = platform->price_per_hour->micro,
-                                             .currency = platform->price_per_hour->currency };
+                                             .currency = platform->price_per_hour->currency,
+                                             .classes = classes };
     settings->pool_count++;
+}
+
+/* Without a word, what is confidential or more goes to no pool. */
+static unsigned classes_of(const Wafer__Pool *pool)
+{
+    unsigned classes = 0;
+
+    for (size_t i = 0; i < pool->n_classes; i++)
+        classes |= 1u << pool->classes[i];
+    return pool->n_classes
+               ? classes
+               : 1u << WAFER__LABEL__LEVEL__public | 1u << WAFER__LABEL__LEVEL__internal;
+}
+
+/* ---- policies ---- */
+
+static void read_roles(struct settings *settings, const char *dir, struct buffer *errors)
+{
+    owned(free) char *path = text_format("%s/roles.yaml", dir);
+    owned(findings_done) struct findings findings = { .file = path, .lines = errors };
+
+    roles_read(&findings, &settings->roles, &settings->access);
 }
 
 /* ---- the site ---- */
@@ -184,10 +122,12 @@ static void check_pools(struct findings *findings, const Wafer__Site *site)
 
 static void check_site(struct findings *findings, const Wafer__Site *site)
 {
-    check_kind(findings, site->apiversion, site->kind, "Site");
+    findings_check_kind(findings, site->apiversion, site->kind, "Site");
     check_path(findings, "state_dir", site->state_dir);
     check_path(findings, "vault_dir", site->vault_dir);
     check_path(findings, "platforms_dir", site->platforms_dir);
+    if (site->policies_dir)
+        check_path(findings, "policies_dir", site->policies_dir);
     check_socket(findings, "socket", site->socket);
     check_socket(findings, "agent_socket", site->agent_socket);
     if (strcmp(site->socket, site->agent_socket) == 0)
@@ -206,7 +146,7 @@ static int read_site(const char *path, Wafer__Site **ret, struct buffer *errors)
     owned(findings_done) struct findings findings = { .file = path, .lines = errors };
     ProtobufCMessage *message = NULL;
 
-    if (read_message(&findings, &wafer__site__descriptor, &message) < 0)
+    if (findings_read(&findings, &wafer__site__descriptor, false, &message) < 0)
         return -EINVAL;
     *ret = (Wafer__Site *)message;
     check_site(&findings, *ret);
@@ -222,6 +162,9 @@ struct settings *settings_free(struct settings *settings)
     free(settings->platforms);
     free(settings->pools);
     wafer__site__free_unpacked(settings->site, NULL);
+    wafer__roles__free_unpacked(settings->roles, NULL);
+    access_free(settings->access);
+    free(settings->path);
     free(settings->state_dir);
     free(settings->vault_dir);
     free(settings->socket);
@@ -239,6 +182,7 @@ int settings_read(const char *path, struct settings **ret, struct buffer *errors
     if (r < 0)
         return r;
     const Wafer__Site *site = settings->site;
+    settings->path = text_copy(path);
     settings->state_dir = text_copy(site->state_dir);
     settings->vault_dir = text_copy(site->vault_dir);
     settings->socket = text_copy(site->socket);
@@ -248,7 +192,10 @@ int settings_read(const char *path, struct settings **ret, struct buffer *errors
     settings->lease_us = site->lease ? site->lease->us : LEASE_US;
     settings->snapshot_every = site->has_snapshot_every ? site->snapshot_every : SNAPSHOT_EVERY;
     for (size_t i = 0; i < site->n_pools; i++)
-        add_pool(settings, site->pools[i]->name, site->pools[i]->platform, errors);
+        add_pool(settings, site->pools[i]->name, site->pools[i]->platform,
+                 classes_of(site->pools[i]), errors);
+    if (site->policies_dir)
+        read_roles(settings, site->policies_dir, errors);
     if (errors->length > 0)
         return -EINVAL;
     *ret = TAKE(settings);
@@ -259,7 +206,6 @@ int settings_dev(const struct options *options, const char *platforms_dir, struc
                  struct buffer *errors)
 {
     owned(settings_free) struct settings *settings = NEW(struct settings);
-    owned(findings_done) struct findings findings = { .file = "--dev", .lines = errors };
     const char *dir = options->dev_dir;
 
     settings->dev = true;
@@ -271,13 +217,9 @@ int settings_dev(const struct options *options, const char *platforms_dir, struc
     settings->speed = options->speed;
     settings->lease_us = DEV_LEASE_US;
     settings->snapshot_every = SNAPSHOT_EVERY;
-    struct sockaddr_un address;
-    struct diag diag;
-    if (address_unix(settings->socket, &address, &diag) < 0)
-        wrong(&findings, NULL, "%s", diag.text);
     for (size_t i = 0; i < options->pool_count; i++)
-        add_pool(settings, options->pools[i].name, options->pools[i].platform, errors);
-    if (errors->length > 0 || findings.errors.count > 0)
+        add_pool(settings, options->pools[i].name, options->pools[i].platform, 0, errors);
+    if (errors->length > 0)
         return -EINVAL;
     *ret = TAKE(settings);
     return 0;

@@ -13,10 +13,13 @@
 #include "site.pb-c.h"
 
 struct settings {
+    char *path; /* of the site file; NULL with --dev */
     char *state_dir, *vault_dir, *socket, *agent_socket, *platforms_dir;
     struct core_pool *pools;     /* their texts are of `site` and of `platforms` */
     Wafer__Platform **platforms; /* of each pool */
     size_t pool_count;
+    Wafer__Roles *roles;   /* NULL: as built in */
+    struct access *access; /* compiled of them, until the core takes it */
     uint32_t speed;
     int64_t lease_us;
     uint64_t snapshot_every;

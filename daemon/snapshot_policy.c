@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "daemon.h"
-#include "log.h"
+#include "log/log.h"
 
 struct snapshot_policy {
     struct daemon *daemon;

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "daemon.h"
 #include "dev.h"
-#include "log.h"
+#include "log/log.h"
 #include "net/hello.h"
 #include "restore.h"
 
@@ -37,8 +37,8 @@ static struct core *new_core(const struct settings *settings)
         .pools = settings->pools,
         .pool_count = settings->pool_count,
         .lease_us = settings->lease_us,
-        /* An agent gets a beat at most a quarter of a lease after it was last heard from, so that
-         * its own lease has run out well before ours and this margin. */
+        /* An agent counts its lease from before we heard from it, so that it has always run out
+         * first; this is for clocks that run at unlike speeds, and for stopping. */
         .lease_margin_us = settings->lease_us / 2,
         .operator_uid = geteuid(),
         .version = PACKAGE_VERSION,
@@ -72,6 +72,17 @@ static int on_items_end(void *userdata, struct diag *diag)
     return core_load_end(loading->daemon->core, diag);
 }
 
+/* An earlier start has set the job aside for it. */
+static void forget_unreadable(struct loading *loading, uint64_t job)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < loading->unreadable_count; i++)
+        if (loading->unreadable[i].job != job)
+            loading->unreadable[kept++] = loading->unreadable[i];
+    loading->unreadable_count = kept;
+}
+
 static int on_record(void *userdata, const Wafer__Record *record, struct diag *diag)
 {
     struct loading *loading = userdata;
@@ -79,13 +90,17 @@ static int on_record(void *userdata, const Wafer__Record *record, struct diag *d
     if (record->time_us > loading->newest_us)
         loading->newest_us = record->time_us;
     loading->record_count++;
-    return core_apply(loading->daemon->core, record, diag);
+    int r = core_apply(loading->daemon->core, record, diag);
+    if (r == 0 && record->kind == WAFER__RECORD_KIND__JOB_ISOLATED)
+        forget_unreadable(loading, record->job);
+    return r;
 }
 
 static void on_unreadable(void *userdata, uint64_t job, uint64_t sequence, const char *why)
 {
     struct loading *loading = userdata;
 
+    core_skip(loading->daemon->core, sequence, job);
     log_write(LOG_ERR, &(struct log_about){ .job = job },
               "job %" PRIu64 " is set aside: record %" PRIu64 " of the journal cannot be read: %s",
               job, sequence, why);
@@ -207,6 +222,8 @@ int startup(struct daemon *daemon, struct diag *diag)
         r = open_store(daemon, diag);
     if (r >= 0)
         r = load(&loading, diag);
+    if (r >= 0)
+        daemon_set_policies(daemon);
     if (r >= 0)
         r = restore_prepare(daemon, &is_copy, diag);
     if (r >= 0)

@@ -219,8 +219,8 @@ void streams_on_job(struct streams *streams, const Wafer__Job *view, bool remove
             tell_job(streams, stream, view, removed);
         } else if (stream->kind == STREAM_LIST) {
             bool mine = view->has_uid && view->uid == stream->reader.uid;
-            bool all = stream->filter->all_users && stream->reader.sees_all;
-            if (mine || all)
+            if ((mine || stream->filter->all_users) &&
+                streams->ops->sees_job(streams->userdata, stream->reader.client, view))
                 tell_list(streams, stream, view);
         }
     }
@@ -236,14 +236,16 @@ static Wafer__EventList event_list(Wafer__Event **items, size_t count)
     return list;
 }
 
-static bool wants_event(const struct stream *stream, const Wafer__Event *event, uid_t owner)
+static bool wants_event(const struct streams *streams, const struct stream *stream,
+                        const Wafer__Event *event, const struct sight_object *object)
 {
-    if (stream->job) /* that the reader may see it was found when the stream began */
-        return event->has_job && event->job == stream->job;
-    return !event->has_job || owner == stream->reader.uid || stream->reader.sees_all;
+    if (stream->job && (!event->has_job || event->job != stream->job))
+        return false;
+    return streams->ops->sees_event(streams->userdata, stream->reader.client, event, object);
 }
 
-void streams_on_event(struct streams *streams, const Wafer__Event *event, uid_t owner)
+void streams_on_event(struct streams *streams, const Wafer__Event *event,
+                      const struct sight_object *object)
 {
     Wafer__Event *item = (Wafer__Event *)event;
 
@@ -252,7 +254,7 @@ void streams_on_event(struct streams *streams, const Wafer__Event *event, uid_t 
     list_foreach_safe (&streams->all, link) {
         struct stream *stream = of_link(link);
         if (stream->kind != STREAM_EVENTS || event->sequence <= stream->sequence ||
-            !wants_event(stream, event, owner))
+            !wants_event(streams, stream, event, object))
             continue;
         Wafer__Response response = WAFER__RESPONSE__INIT;
         Wafer__EventList list = event_list(&item, 1);

@@ -13,17 +13,21 @@
 
 #include "api.pb-c.h"
 
+struct sight_object;
 struct streams;
 
 struct streams_ops {
     /* -ENOBUFS  its queue is full: tried again by streams_turn(); other errors end the stream */
     int (*send)(void *userdata, uint64_t client, const Wafer__Response *response);
+    /* Whether a client may see it. */
+    bool (*sees_job)(void *userdata, uint64_t client, const Wafer__Job *view);
+    bool (*sees_event)(void *userdata, uint64_t client, const Wafer__Event *event,
+                       const struct sight_object *object);
 };
 
 struct stream_reader {
     uint64_t client, request;
     uid_t uid;
-    bool sees_all; /* may see the jobs of everybody */
 };
 
 struct streams *streams_new(const struct streams_ops *ops, void *userdata);
@@ -45,8 +49,9 @@ bool streams_want_events(const struct streams *streams);
 
 /* A job has changed; `removed`: for the last time. */
 void streams_on_job(struct streams *streams, const Wafer__Job *view, bool removed);
-/* Something happened to a job of `owner`, or to the pool (event->job not set). */
-void streams_on_event(struct streams *streams, const Wafer__Event *event, uid_t owner);
+/* Something happened to the job that `object` is, or to the pool (event->job not set). */
+void streams_on_event(struct streams *streams, const Wafer__Event *event,
+                      const struct sight_object *object);
 
 /* Try again what did not fit. */
 void streams_turn(struct streams *streams);

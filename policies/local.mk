@@ -1,4 +1,4 @@
-# policies — installed below $(pkgdatadir)
+# policies — platforms are ours, below $(pkgdatadir); the rules are the site's, below /etc
 platformsdir = $(pkgdatadir)/platforms
 dist_platforms_DATA = \
   policies/platforms/a100x8.yaml \
@@ -6,6 +6,9 @@ dist_platforms_DATA = \
   policies/platforms/cs3.yaml \
   policies/platforms/h100x8.yaml \
   policies/platforms/ipu-pod16.yaml
+
+policiesdir = $(sysconfdir)/waferd/policies
+dist_policies_DATA = policies/roles.yaml
 
 # A waferd that is not installed finds the platforms beside itself, also when it was built elsewhere.
 all-local: platforms-beside

@@ -11,12 +11,14 @@ arrows='
 base
 model   base
 engine  model base
-core    model base
+policy  model base
+core    policy model base
 store   core model base
 vault   model base
 net     model base
-sim     engine net vault model base
-shell   core store vault net model base
+log     base
+sim     engine net vault log model base
+shell   core policy store vault net log model base
 cli     net model base
 '
 
@@ -26,13 +28,13 @@ sqlite3.h     store
 sodium.h      base vault
 yaml.h        model
 jansson.h     model
-systemd/      net sim shell
+systemd/      net log sim shell
 pthread.h     store sim shell
 curl/
 microhttpd.h
 '
 
-pure='base model engine core'
+pure='base model policy engine core'
 # What asks the world: a pure folder that needs one of these is not pure.
 worldly='time\.h|sys/time\.h|sys/stat\.h|sys/socket\.h|sys/un\.h|fcntl\.h|poll\.h|sys/epoll\.h|signal\.h|pthread\.h|threads\.h|dirent\.h'
 

@@ -3,6 +3,7 @@ EXTRA_DIST += tests/tap.h
 if HAVE_CHECK
 include tests/base/local.mk
 include tests/model/local.mk
+include tests/policy/local.mk
 include tests/core/local.mk
 include tests/engine/local.mk
 include tests/store/local.mk
@@ -16,4 +17,5 @@ endif
 include tests/man/local.mk
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
+include tests/service/local.mk
 dist_check_SCRIPTS += tests/arrows.sh

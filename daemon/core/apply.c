@@ -93,6 +93,7 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     list_init(&job->changed_link);
     map_put(&core->jobs, state->id, job);
     array_join(core, job);
+    origins_count(core, &job->state, 1);
     if (core->next_job <= state->id)
         core->next_job = state->id + 1;
     hash_replace(core, &job->hash, &job->state.base);
@@ -105,6 +106,7 @@ static void checkpoint_remove(struct core *core, struct checkpoint *checkpoint)
     if (!checkpoint_is_settled(&checkpoint->state))
         checkpoint->job->unsettled--;
     map_remove(&core->checkpoints, checkpoint->state.number);
+    timer_clear(&core->timers, &checkpoint->timer);
     list_remove(&checkpoint->link);
     hash_replace(core, &checkpoint->hash, NULL);
     checkpoint_state_done(&checkpoint->state);
@@ -121,6 +123,7 @@ static void job_free(struct core *core, struct job *job)
     array_leave(core, job);
     map_remove(&core->jobs, job->state.id);
     hash_replace(core, &job->hash, NULL);
+    origins_count(core, &job->state, -1);
     job_state_done(&job->state);
     spec_release(core, job->spec);
     free(job);
@@ -148,7 +151,7 @@ static int job_check(const struct core *core, const struct job *job, const Wafer
 {
     if (!job)
         return diag_fail(diag, -EINVAL, "job %llu is not there", (unsigned long long)next->id);
-    if (!job_may_become(job->state.state, next->state))
+    if (!job->unsure && !job_may_become(job->state.state, next->state))
         return diag_fail(diag, -EINVAL, "job %llu may not go from %s to %s",
                          (unsigned long long)next->id, job_state_name(job->state.state),
                          job_state_name(next->state));
@@ -177,6 +180,8 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
 
     job_detach(core, job);             /* from the queue where the old terms put it */
     job_state_copy(&job->state, next); /* next may borrow from before */
+    origins_count(core, &job->state, 1);
+    origins_count(core, &before, -1);
     job_state_done(&before);
     if (spec) {
         spec_release(core, job->spec);
@@ -237,6 +242,7 @@ static void checkpoint_add(struct core *core, struct job *job, const Wafer__Chec
 
     checkpoint_state_copy(&checkpoint->state, state);
     checkpoint->job = job;
+    checkpoint->timer.owner = TIMER_CHECKPOINT;
     map_put(&core->checkpoints, state->number, checkpoint);
     if (core->next_checkpoint <= state->number)
         core->next_checkpoint = state->number + 1;
@@ -250,22 +256,35 @@ static void checkpoint_add(struct core *core, struct job *job, const Wafer__Chec
     hash_replace(core, &checkpoint->hash, &checkpoint->state.base);
 }
 
-static int checkpoint_change(struct core *core, const Wafer__CheckpointState *next,
-                             struct diag *diag)
+static int checkpoint_check(const struct core *core, const Wafer__CheckpointState *next,
+                            struct diag *diag)
+{
+    const struct job *job = core_job(core, next->job);
+    const struct checkpoint *checkpoint = core_checkpoint(core, next->number);
+
+    if (checkpoint && checkpoint->job != job)
+        return diag_fail(diag, -EINVAL, "checkpoint %llu is of another job",
+                         (unsigned long long)next->number);
+    /* Of an unsure job it may be the beginning that was lost. */
+    if (job && !checkpoint && next->number < core->next_checkpoint && !job->unsure)
+        return diag_fail(diag, -EINVAL, "checkpoint %llu is gone",
+                         (unsigned long long)next->number);
+    return 0;
+}
+
+static void checkpoint_change(struct core *core, const Wafer__CheckpointState *next)
 {
     struct job *job = core_job(core, next->job);
     struct checkpoint *checkpoint = core_checkpoint(core, next->number);
 
+    origins_follow(core, next);
+    verifications_follow(core, next);
     if (!job)
-        return 0; /* of an ended job: history follows, memory has nothing of it */
-    if (checkpoint && checkpoint->job != job)
-        return diag_fail(diag, -EINVAL, "checkpoint %llu is of another job",
-                         (unsigned long long)next->number);
-    if (!checkpoint) {
-        if (next->number < core->next_checkpoint)
-            return diag_fail(diag, -EINVAL, "checkpoint %llu is gone",
-                             (unsigned long long)next->number);
+        return; /* of an ended job: history follows, memory has no more of it */
+    if (!checkpoint && next->state != WAFER__CHECKPOINT__STATE__DELETED) {
         checkpoint_add(core, job, next);
+    } else if (!checkpoint) {
+        return;
     } else if (next->state == WAFER__CHECKPOINT__STATE__DELETED) {
         checkpoint_remove(core, checkpoint);
     } else {
@@ -275,9 +294,10 @@ static int checkpoint_change(struct core *core, const Wafer__CheckpointState *ne
         checkpoint_state_done(&before);
         job->unsettled += !checkpoint_is_settled(&checkpoint->state);
         hash_replace(core, &checkpoint->hash, &checkpoint->state.base);
+        if (next->state != WAFER__CHECKPOINT__STATE__COMMITTED)
+            timer_clear(&core->timers, &checkpoint->timer);
     }
     core->pass_wanted = true;
-    return 0;
 }
 
 /* ---- the rest ---- */
@@ -380,7 +400,7 @@ static void key_add(struct core *core, const Wafer__KeyState *state)
 
     if (!key) {
         key = NEW(struct key);
-        key->timer.owner_is_key = true;
+        key->timer.owner = TIMER_KEY;
         map_put(&core->keys, state->hash, key);
     }
     key->state = *state;
@@ -417,13 +437,21 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
         }
     }
     job_change(core, job, record->job_state, spec);
+    job->unsure = job->unsure && record->kind != WAFER__RECORD_KIND__JOB_ISOLATED;
     return 0;
 }
 
 static int apply(struct core *core, const Wafer__Record *record, struct diag *diag)
 {
-    int r = 0;
+    int r = record->checkpoint ? checkpoint_check(core, record->checkpoint, diag) : 0;
 
+    /* All that may not be comes first, so that nothing is half applied. */
+    if (r < 0)
+        return r;
+    bool new_host =
+        record->host && record->system && strcmp(record->host->name, record->system->host) == 0;
+    if (record->system && !new_host && !core_host(core, record->system->host))
+        return diag_fail(diag, -EINVAL, "system %s is of an unknown host", record->system->name);
     if (record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED) {
         if (!record->job_state)
             return diag_fail(diag, -EINVAL, "a submission without a job");
@@ -431,18 +459,14 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
     } else if (record->job_state) {
         r = apply_job(core, record, diag);
     }
-    if (r == 0 && record->checkpoint)
-        r = checkpoint_change(core, record->checkpoint, diag);
     if (r < 0)
         return r;
+    if (record->checkpoint)
+        checkpoint_change(core, record->checkpoint);
     if (record->host)
         host_change(core, record->host);
-    if (record->system) {
-        if (!core_host(core, record->system->host))
-            return diag_fail(diag, -EINVAL, "system %s is of an unknown host",
-                             record->system->name);
+    if (record->system)
         system_change(core, record->system);
-    }
     if (record->queue)
         queue_change(core, record->queue);
     if (record->clock)
@@ -473,6 +497,25 @@ int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag
     /* The number is used up even when the record cannot be applied: the next one must follow. */
     core->sequence = record->sequence;
     return apply(core, record, diag);
+}
+
+void core_skip(struct core *core, uint64_t sequence, uint64_t id)
+{
+    struct job *job = core_job(core, id);
+
+    if (core->sequence < sequence)
+        core->sequence = sequence;
+    if (id == core->next_job) /* it may be the submission: the number was given out */
+        core->next_job++;
+    if (!job || job_state_is_terminal(job->state.state))
+        return;
+    job->unsure = true;
+    if (job_has_systems(job)) {
+        Wafer__JobState next = job->state;
+        next.state = WAFER__JOB__STATE__HELD;
+        next.n_systems = 0;
+        job_change(core, job, &next, NULL);
+    }
 }
 
 void core_record(struct core *core, Wafer__Record *draft)
@@ -684,6 +727,7 @@ struct core *core_free(struct core *core)
     map_done(&core->keys);
     map_done(&core->specs);
     map_done(&core->arrays);
+    map_done(&core->origins);
     map_done(&core->links);
     timers_done(&core->timers);
     free(core);

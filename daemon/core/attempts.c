@@ -40,12 +40,19 @@ static void record_job(struct core *core, Wafer__RecordKind kind, const Wafer__J
 void attempt_grant(struct core *core, struct job *job, struct system *const *systems, size_t count)
 {
     Wafer__JobState next = job->state;
-    const Wafer__CheckpointState *resume = checkpoint_to_resume(job);
+    const Wafer__CheckpointState *own = checkpoint_to_resume(job), *resume = own;
     uint32_t numbers[LIMIT_SYSTEMS];
     uint64_t step = 0;
 
+    if (checkpoint_named_is_lost(job)) {
+        job_end(core, job, WAFER__JOB__STATE__FAILED, WAFER__CAUSE__CHECKPOINT_UNREADABLE,
+                "the checkpoint that was named to resume from is damaged", NULL);
+        return;
+    }
     if (!resume)
-        resume = job->state.origin;
+        resume = origin_to_resume(job);
+    if (!resume)
+        resume = job->state.origin; /* if only to say that it is damaged */
     for (size_t i = 0; i < count; i++)
         numbers[i] = systems[i]->state.number;
     next.state = WAFER__JOB__STATE__STARTING;
@@ -59,7 +66,7 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     UNSET(&next, resume_checkpoint);
     if (resume) {
         SET(&next, resume_checkpoint, resume->number);
-        if (resume != job->state.origin || !job->state.weights_only)
+        if (own || !job->state.weights_only)
             step = resume->step;
     }
     SET(&next, resume_step, step);
@@ -67,6 +74,9 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     if (job->state.has_final_step && job->state.final_step > step)
         SET(&next, steps_lost, job->state.steps_lost + job->state.final_step - step);
     UNSET(&next, final_step);
+    next.has_final_digest = false; /* it was of that step */
+    next.final_digest = (ProtobufCBinaryData){ 0 };
+    UNSET(&next, final_metric_micro);
     if (!job->state.has_committed_step || job->state.committed_step > step)
         SET(&next, committed_step, step);
 
@@ -111,7 +121,9 @@ void attempt_send_start(struct core *core, struct job *job)
         /* Its origin may be in memory too, with the job that it is of. */
         struct checkpoint *own = core_checkpoint(core, job->state.resume_checkpoint);
         bool is_own = own && own->job == job;
-        start.resume = is_own ? &own->state : job->state.origin;
+        start.resume =
+            is_own ? &own->state
+                   : (Wafer__CheckpointState *)origin_numbered(job, job->state.resume_checkpoint);
         if (!is_own && job->state.weights_only)
             SET(&start, weights_only, true);
     }
@@ -336,6 +348,14 @@ static int64_t backoff_us(const struct job_terms *terms, uint32_t failures)
     return wait_us < terms->backoff_max_us ? wait_us : terms->backoff_max_us;
 }
 
+void job_end_back_off(Wafer__JobState *next)
+{
+    if (next->failures || next->launch_refusals)
+        UNSET(next, not_before_us);
+    UNSET(next, failures);
+    UNSET(next, launch_refusals);
+}
+
 static void wait_again(struct core *core, struct job *job, Wafer__JobState *next,
                        Wafer__Cause cause, bool started, const char *text,
                        Wafer__AttemptState *attempt)
@@ -391,10 +411,15 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
     decided.detail = text;
 
     checkpoint_begun_lost(core, job);
-    if (ending->cause == WAFER__CAUSE__CHECKPOINT_UNREADABLE) {
-        struct checkpoint *unreadable = core_checkpoint(core, job->state.resume_checkpoint);
-        if (unreadable)
-            checkpoint_mark_corrupt(core, unreadable, text ? text : "it could not be read back");
+    final = final_state(job, cause);
+    if (ending->cause == WAFER__CAUSE__CHECKPOINT_UNREADABLE &&
+        !checkpoint_unreadable(core, job, text ? text : "it could not be read back") &&
+        cause == WAFER__CAUSE__CHECKPOINT_UNREADABLE) {
+        final = WAFER__JOB__STATE__FAILED;
+        char *reason = text_format("%s; there is nothing else that this job may start from",
+                                   text ? text : "it could not be read back");
+        free(text);
+        decided.detail = text = reason;
     }
     struct attempt_description over;
     attempt_times(job, ending->times);
@@ -404,11 +429,6 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
     SET(&over.state, cause, cause);
     over.state.detail = text;
     SET(&over.state, last_step, next.final_step);
-    /* An origin that cannot be read has no older one to fall back on. */
-    final = final_state(job, cause);
-    if (cause == WAFER__CAUSE__CHECKPOINT_UNREADABLE && job->state.origin &&
-        job->state.resume_checkpoint == job->state.origin->number)
-        final = WAFER__JOB__STATE__FAILED;
     if (final >= 0)
         end_with(core, &next, (Wafer__Job__State) final, text, NULL, &over.state);
     else

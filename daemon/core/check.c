@@ -4,6 +4,14 @@
 
 #include "core/state.h"
 
+static bool is_step_of_origin(const Wafer__JobState *state)
+{
+    for (size_t i = 0; i < state->n_older_origins; i++)
+        if (state->committed_step == state->older_origins[i]->step)
+            return true;
+    return state->origin && state->committed_step == state->origin->step;
+}
+
 static void check_job(const struct core *core, const struct job *job)
 {
     const Wafer__JobState *state = &job->state;
@@ -25,7 +33,7 @@ static void check_job(const struct core *core, const struct job *job)
         assert(checkpoint->job == job && held->job == state->id);
         assert(held->step > step || (held->step == step && held->fence->epoch > epoch) ||
                link == job->checkpoints.next);
-        assert(held->fence->epoch <= state->epoch);
+        assert(held->fence->epoch <= state->epoch || job->unsure);
         step = held->step;
         epoch = held->fence->epoch;
         unsettled += !checkpoint_is_settled(held);
@@ -38,19 +46,20 @@ static void check_job(const struct core *core, const struct job *job)
         }
         /* Only the epoch that holds systems may be writing. */
         if (held->state == WAFER__CHECKPOINT__STATE__WRITING)
-            assert(held->fence->epoch == state->epoch && job_has_systems(job));
+            assert((held->fence->epoch == state->epoch && job_has_systems(job)) || job->unsure);
     }
     assert(unsettled == job->unsettled);
     /* I7: the committed step stands on something that was committed here, or where it began. */
-    assert(job_state_is_terminal(state->state) || state->committed_step <= highest ||
-           (state->origin && !state->weights_only && state->committed_step == state->origin->step));
+    assert(job_state_is_terminal(state->state) || job->unsure || state->committed_step <= highest ||
+           (!state->weights_only && is_step_of_origin(state)));
     /* I8: what it resumes from is its own and was verified, or is its origin. */
-    if (state->state == WAFER__JOB__STATE__STARTING && state->has_resume_checkpoint) {
+    if (state->state == WAFER__JOB__STATE__STARTING && state->has_resume_checkpoint &&
+        !job->unsure) {
         const struct checkpoint *from = core_checkpoint(core, state->resume_checkpoint);
         assert(from && from->job == job
                    ? from->job == job && (from->state.state == WAFER__CHECKPOINT__STATE__VERIFIED ||
                                           from->state.state == WAFER__CHECKPOINT__STATE__CORRUPT)
-                   : state->origin && state->origin->number == state->resume_checkpoint);
+                   : origin_numbered(job, state->resume_checkpoint) != NULL);
     }
     assert(!job_state_is_terminal(state->state) || job->unsettled);
 }

@@ -7,6 +7,7 @@
  * WRITTEN is the agent's word that all shards are in the vault; COMMITTED that the manifest is;
  * only the record of that makes it something to resume from, once it was read back. */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,12 @@
 #include "core/state.h"
 
 typedef Wafer__CheckpointState State;
+
+/* What cannot be read is read again, ever more seldom. A job that waits to start from it goes on
+ * from an older one after so many tries: a cause that may pass may also stay. */
+#define VERIFY_AGAIN_FIRST_US (10 * (int64_t)1000000)
+#define VERIFY_AGAIN_MAX_US   (600 * (int64_t)1000000)
+enum { VERIFY_TRIES_AWAITED = 6 };
 
 static struct checkpoint *of_link(struct list *link)
 {
@@ -25,27 +32,25 @@ static bool is_in(const struct checkpoint *checkpoint, Wafer__Checkpoint__State 
     return checkpoint->state.state == state;
 }
 
-/* A person who resumes from a step gives up what was written beyond it until then: it is no longer
- * something to go back to by ourselves. */
-static bool is_given_up(const struct job *job, const State *state)
+bool checkpoint_is_given_up(const Wafer__JobState *job, const State *state)
 {
-    if (!job->state.has_resume_from_step || state->fence->epoch > job->state.resume_asked_epoch)
+    if (!job->has_resume_from_step || state->fence->epoch > job->resume_asked_epoch)
         return false;
-    if (state->step != job->state.resume_from_step)
-        return state->step > job->state.resume_from_step;
-    return job->state.resume_from_epoch && state->fence->epoch != job->state.resume_from_epoch;
+    if (state->step != job->resume_from_step)
+        return state->step > job->resume_from_step;
+    return job->resume_from_epoch && state->fence->epoch != job->resume_from_epoch;
 }
 
-/* The newest step that the job could go back to if this checkpoint were not there. */
-static uint64_t committed_without(const struct job *job, const struct checkpoint *lost)
+uint64_t checkpoint_committed_without(const struct job *job, const struct checkpoint *lost)
 {
     for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
          link = link->previous)
-        if (of_link(link) != lost && !is_given_up(job, &of_link(link)->state) &&
+        if (of_link(link) != lost && !checkpoint_is_given_up(&job->state, &of_link(link)->state) &&
             (is_in(of_link(link), WAFER__CHECKPOINT__STATE__VERIFIED) ||
              is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED)))
             return of_link(link)->state.step;
-    return job->state.origin && !job->state.weights_only ? job->state.origin->step : 0;
+    const State *origin = job->state.weights_only ? NULL : origin_to_resume(job);
+    return origin ? origin->step : 0;
 }
 
 static void record_checkpoint(struct core *core, const State *next, const char *text,
@@ -74,7 +79,7 @@ static void record_checkpoint(struct core *core, const State *next, const char *
     } else if (job && checkpoint && next->state == WAFER__CHECKPOINT__STATE__CORRUPT) {
         /* What was committed with it is not: an attempt that reached no more has not progressed,
          * or a store that spoils all that it takes would let its jobs try for ever. */
-        uint64_t step = committed_without(job, checkpoint);
+        uint64_t step = checkpoint_committed_without(job, checkpoint);
         state = job->state;
         if (state.committed_step > step) {
             SET(&state, committed_step, step);
@@ -108,12 +113,21 @@ const State *checkpoint_to_resume(const struct job *job)
 {
     for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
          link = link->previous) {
-        const struct checkpoint *checkpoint = of_link(link);
-        if (is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED) &&
-            !is_given_up(job, &checkpoint->state))
-            return &checkpoint->state;
+        const State *state = &of_link(link)->state;
+        if (state->state == WAFER__CHECKPOINT__STATE__VERIFIED &&
+            !checkpoint_is_given_up(&job->state, state))
+            return state;
     }
     return NULL;
+}
+
+bool checkpoint_named_is_lost(const struct job *job)
+{
+    const State *state = checkpoint_to_resume(job);
+
+    return job->state.has_resume_from_step &&
+           !(state && (state->step == job->state.resume_from_step ||
+                       state->fence->epoch > job->state.resume_asked_epoch));
 }
 
 /* Not one that is being deleted: a deletion that fails is tried again at the next start of the
@@ -122,107 +136,13 @@ bool checkpoint_is_awaited(const struct job *job)
 {
     list_foreach (&job->checkpoints, link)
         if (is_in(of_link(link), WAFER__CHECKPOINT__STATE__WRITTEN) ||
-            is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED))
+            (is_in(of_link(link), WAFER__CHECKPOINT__STATE__COMMITTED) &&
+             of_link(link)->verify_failures < VERIFY_TRIES_AWAITED))
             return true;
     return false;
 }
 
-/* ---- retention ---- */
-
-bool checkpoint_is_origin(const struct core *core, uint64_t number)
-{
-    size_t cursor = 0;
-
-    for (struct job *job; (job = map_next(&core->jobs, &cursor));)
-        if (job->state.origin && job->state.origin->number == number)
-            return true;
-    return false;
-}
-
-const char *checkpoint_kept_because(const struct core *core, const struct checkpoint *checkpoint)
-{
-    const struct job *job = checkpoint->job;
-
-    if (checkpoint->state.has_pinned && checkpoint->state.pinned)
-        return "pinned";
-    if (job_has_systems(job) && job->state.has_resume_checkpoint &&
-        job->state.resume_checkpoint == checkpoint->state.number &&
-        job->state.state == WAFER__JOB__STATE__STARTING)
-        return "an attempt starts from it";
-    if (job->state.has_resume_from_step && checkpoint_to_resume(job) == &checkpoint->state)
-        return "the next attempt starts from it";
-    return checkpoint_is_origin(core, checkpoint->state.number) ? "another job starts from it"
-                                                                : NULL;
-}
-
-static bool is_better(const struct job *job, const struct checkpoint *a, const struct checkpoint *b)
-{
-    return job->spec->terms.best_is_max ? a->state.metric_micro > b->state.metric_micro
-                                        : a->state.metric_micro < b->state.metric_micro;
-}
-
-/* Among the best N by the metric; of equals, the older. */
-static bool is_among_best(const struct job *job, const struct checkpoint *checkpoint)
-{
-    uint32_t ahead = 0;
-
-    if (!job->spec->terms.keep_best || !checkpoint->state.has_metric_micro)
-        return false;
-    list_foreach (&job->checkpoints, link) {
-        const struct checkpoint *other = of_link(link);
-        if (other == checkpoint || !other->state.has_metric_micro ||
-            !is_in(other, WAFER__CHECKPOINT__STATE__VERIFIED))
-            continue;
-        ahead +=
-            is_better(job, other, checkpoint) ||
-            (!is_better(job, checkpoint, other) && other->state.number < checkpoint->state.number);
-    }
-    return ahead < job->spec->terms.keep_best;
-}
-
-/* Is this verified checkpoint still wanted, with so many verified ones of higher steps? */
-static bool is_wanted(const struct core *core, const struct checkpoint *checkpoint, uint32_t newer)
-{
-    const struct job_terms *terms = &checkpoint->job->spec->terms;
-
-    /* The newest stays whatever the rules say: there must be one to resume from. */
-    return newer == 0 || newer < terms->keep_last ||
-           (terms->keep_every_steps && checkpoint->state.step % terms->keep_every_steps == 0) ||
-           is_among_best(checkpoint->job, checkpoint) ||
-           checkpoint_kept_because(core, checkpoint) != NULL;
-}
-
-/* Is the next one down from the newest no longer kept? The counts are of the steps above it: what
- * was given up has a count of its own, or its higher steps would push out what the job now writes.
- */
-static bool is_dropped(const struct core *core, const struct job *job, struct list *link,
-                       uint32_t counts[static 2])
-{
-    const struct checkpoint *checkpoint = of_link(link);
-    uint32_t *newer = &counts[is_given_up(job, &checkpoint->state)];
-
-    if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED))
-        return false;
-    /* Of one step written twice, the later epoch is the one that counts. */
-    bool repeated = link->next != &job->checkpoints &&
-                    of_link(link->next)->state.step == checkpoint->state.step &&
-                    is_in(of_link(link->next), WAFER__CHECKPOINT__STATE__VERIFIED);
-    bool dropped = repeated ? !checkpoint_kept_because(core, checkpoint)
-                            : !is_wanted(core, checkpoint, *newer);
-    *newer += !repeated;
-    return dropped;
-}
-
-void checkpoint_retain(struct core *core, struct job *job)
-{
-    uint32_t newer[2] = { 0, 0 };
-
-    /* From the newest down; numeric order is the list's. Changing a state leaves the list alone. */
-    for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
-         link = link->previous)
-        if (is_dropped(core, job, link, newer))
-            checkpoint_delete(core, of_link(link), "no longer kept", NULL);
-}
+/* ---- deletion, damage ---- */
 
 void checkpoint_delete(struct core *core, struct checkpoint *checkpoint, const char *why,
                        const uid_t *uid)
@@ -244,11 +164,38 @@ void checkpoint_delete_ended(struct core *core, const State *state, const char *
     effect_delete(core, state);
 }
 
-void checkpoint_mark_corrupt(struct core *core, struct checkpoint *checkpoint, const char *why)
+static void mark_corrupt(struct core *core, struct checkpoint *checkpoint, const char *why)
 {
     if (is_in(checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED) ||
         is_in(checkpoint, WAFER__CHECKPOINT__STATE__COMMITTED))
         change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__CORRUPT, why, NULL);
+}
+
+/* Of a job that is history, as another job that starts from it holds it. */
+static void mark_corrupt_ended(struct core *core, const State *origin, const char *why)
+{
+    State next = *origin;
+    owned(free) char *text =
+        text_format("step %llu is CORRUPT: %s", (unsigned long long)next.step, why);
+
+    next.state = WAFER__CHECKPOINT__STATE__CORRUPT;
+    next.detail = (char *)why;
+    record_checkpoint(core, &next, text, NULL);
+}
+
+bool checkpoint_unreadable(struct core *core, struct job *job, const char *why)
+{
+    uint64_t number = job->state.resume_checkpoint;
+    struct checkpoint *held = core_checkpoint(core, number);
+    bool is_own = held && held->job == job;
+    const State *origin = is_own ? NULL : origin_numbered(job, number);
+
+    if (held)
+        mark_corrupt(core, held, why);
+    else if (origin && origin->state == WAFER__CHECKPOINT__STATE__VERIFIED &&
+             !core_job(core, origin->job))
+        mark_corrupt_ended(core, origin, why);
+    return origin ? origin_to_resume(job) != NULL : !checkpoint_named_is_lost(job);
 }
 
 void checkpoint_begun_lost(struct core *core, struct job *job)
@@ -274,6 +221,19 @@ static struct checkpoint *find(struct job *job, uint64_t step, uint64_t epoch)
         if (of_link(link)->state.step == step && of_link(link)->state.fence->epoch == epoch)
             return of_link(link);
     return NULL;
+}
+
+/* What an attempt wrote that is over, and that nobody knows of: its word came too late. */
+static void drop_unknown(struct core *core, const struct job *job,
+                         const Wafer__CheckpointReport *report)
+{
+    State state = WAFER__CHECKPOINT_STATE__INIT;
+
+    state.job = job->state.id;
+    state.lineage = job->state.lineage;
+    state.fence = report->fence;
+    state.step = report->step;
+    effect_delete(core, &state);
 }
 
 static void acknowledge(struct core *core, struct host *host, uint64_t job,
@@ -373,10 +333,13 @@ void checkpoint_reported(struct core *core, struct host *host,
              is_in(checkpoint, WAFER__CHECKPOINT__STATE__INCOMPLETE)))
             written(core, checkpoint, report);
         else if (!checkpoint || (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITING) &&
-                                 !is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITTEN)))
+                                 !is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITTEN))) {
             /* Known already, or of an attempt that is over: either way it need not ask again. */
             acknowledge(core, host, report->job, report->fence, report->step,
                         checkpoint && checkpoint->state.has_manifest_digest);
+            if (job && !checkpoint && report->fence->epoch < job->state.epoch)
+                drop_unknown(core, job, report);
+        }
         break;
     default: break; /* a newer agent's: not for us */
     }
@@ -411,73 +374,96 @@ static void committed(struct core *core, struct checkpoint *checkpoint, const ui
     effect_changed(core, job);
 }
 
-/* The verdict may be the last thing that keeps an ended job in memory. What retention then drops
- * is chosen before, and goes after it: never an older one before the newer is known to be good. */
+/* The verdict may be the last thing that keeps an ended job in memory. So what retention then drops
+ * is chosen before; it goes after: never an older one before the newer is known to be good. */
 static void verified(struct core *core, struct checkpoint *checkpoint)
 {
-    struct job *job = checkpoint->job;
-    State **dropped = NULL;
-    size_t count = 0, capacity = 0;
-    uint32_t newer[2] = { 0, 0 };
+    size_t count;
+    State **dropped = retention_drops(core, checkpoint, &count);
 
-    if (job_state_is_terminal(job->state.state) && job->unsettled == 1) {
-        checkpoint->state.state = WAFER__CHECKPOINT__STATE__VERIFIED;
-        for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
-             link = link->previous)
-            if (is_dropped(core, job, link, newer)) {
-                ARRAY_RESERVE(dropped, count, capacity);
-                dropped[count++] = checkpoint_state_new(&of_link(link)->state);
-            }
-        checkpoint->state.state = WAFER__CHECKPOINT__STATE__COMMITTED;
-    }
     change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__VERIFIED, NULL, NULL);
     for (size_t i = 0; i < count; i++) {
-        checkpoint_delete_ended(core, dropped[i], "no longer kept", NULL);
+        struct checkpoint *held = core_checkpoint(core, dropped[i]->number);
+        if (held)
+            checkpoint_delete(core, held, "no longer kept", NULL);
+        else
+            checkpoint_delete_ended(core, dropped[i], "no longer kept", NULL);
         wafer__checkpoint_state__free_unpacked(dropped[i], NULL);
     }
     free(dropped);
 }
 
+bool checkpoint_is_damage(int error)
+{
+    return error == -EBADMSG || error == -ENOENT;
+}
+
+static void verify_later(struct core *core, struct checkpoint *checkpoint)
+{
+    int64_t wait_us = VERIFY_AGAIN_FIRST_US;
+
+    if (checkpoint->timer.place)
+        return; /* a client asked meanwhile: that is no try of ours */
+    for (unsigned i = 0; i < checkpoint->verify_failures && wait_us < VERIFY_AGAIN_MAX_US; i++)
+        wait_us *= 2;
+    if (++checkpoint->verify_failures == VERIFY_TRIES_AWAITED)
+        core->pass_wanted = true;
+    timer_set(&core->timers, &checkpoint->timer,
+              core->now_us + (wait_us < VERIFY_AGAIN_MAX_US ? wait_us : VERIFY_AGAIN_MAX_US));
+}
+
+static void on_verified(struct core *core, struct checkpoint *checkpoint, int error,
+                        const char *why)
+{
+    bool is_open = is_in(checkpoint, WAFER__CHECKPOINT__STATE__COMMITTED);
+
+    if (checkpoint_is_damage(error))
+        mark_corrupt(core, checkpoint, why);
+    else if (error && is_open)
+        verify_later(core, checkpoint);
+    else if (is_open)
+        verified(core, checkpoint);
+}
+
+static void on_manifest(struct core *core, struct checkpoint *checkpoint, const struct input *input)
+{
+    struct job *job = checkpoint->job;
+    const char *why = input->verdict.text;
+
+    if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITTEN))
+        return;
+    if (!input->verdict.error) {
+        committed(core, checkpoint, input->verdict.manifest_digest);
+        return;
+    }
+    acknowledge(core, job_host(core, job), job->state.id, checkpoint->state.fence,
+                checkpoint->state.step, false);
+    /* An ended job would leave memory with this, and nothing would know of the shards any more. */
+    if (job_state_is_terminal(job->state.state))
+        checkpoint_delete(core, checkpoint, why, NULL);
+    else
+        change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__INCOMPLETE, why, NULL);
+}
+
 void checkpoint_verdict(struct core *core, const struct input *input)
 {
     struct checkpoint *checkpoint = core_checkpoint(core, input->verdict.checkpoint);
-    int error = input->verdict.error;
-    const char *why = input->verdict.text;
 
-    if (!checkpoint) { /* of a job that is history, or the verdict of a repeated effect */
-        verifications_done(core, input);
-        return;
-    }
-    struct job *job = checkpoint->job;
-    uint64_t id = job->state.id;
-
+    /* None: of a job that is history, or the verdict of a repeated effect. */
     switch (input->type) {
     case INPUT_MANIFEST:
-        if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__WRITTEN))
-            return;
-        if (!error) {
-            committed(core, checkpoint, input->verdict.manifest_digest);
-            return;
-        }
-        acknowledge(core, job_host(core, job), id, checkpoint->state.fence, checkpoint->state.step,
-                    false);
-        change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__INCOMPLETE, why, NULL);
+        if (checkpoint)
+            on_manifest(core, checkpoint, input);
         break;
     case INPUT_VERIFIED:
-        if (error && !is_in(checkpoint, WAFER__CHECKPOINT__STATE__DELETING))
-            checkpoint_mark_corrupt(core, checkpoint, why);
-        else if (is_in(checkpoint, WAFER__CHECKPOINT__STATE__COMMITTED))
-            verified(core, checkpoint);
-        job = core_job(core, id);
-        if (job && !error)
-            checkpoint_retain(core, job);
+        if (checkpoint)
+            on_verified(core, checkpoint, input->verdict.error, input->verdict.text);
         verifications_done(core, input);
         break;
     case INPUT_DELETED:
-        if (!is_in(checkpoint, WAFER__CHECKPOINT__STATE__DELETING))
-            return;
         /* What could not be deleted stays listed; the next start tries again. */
-        if (!error)
+        if (checkpoint && is_in(checkpoint, WAFER__CHECKPOINT__STATE__DELETING) &&
+            !input->verdict.error)
             change_state(core, checkpoint, WAFER__CHECKPOINT__STATE__DELETED, NULL, NULL);
         break;
     default: assert(false);

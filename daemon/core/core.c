@@ -8,6 +8,8 @@
 #include "core/schedule.h"
 #include "core/state.h"
 
+#define RELOAD_TEXT_BYTES 256 /* of what changed, in its record; the log has all of it */
+
 struct core *core_new(const struct core_config *config)
 {
     struct core *core = NEW(struct core);
@@ -19,6 +21,7 @@ struct core *core_new(const struct core_config *config)
     core->next_system = 1;
     list_init(&core->changed);
     list_init(&core->verifications);
+    core->access = access_built_in(config->operator_uid);
     core->pool_count = config->pool_count;
     core->pools = memory_resize(NULL, core->pool_count, sizeof(*core->pools));
     memset(core->pools, 0, core->pool_count * sizeof(*core->pools));
@@ -28,6 +31,7 @@ struct core *core_new(const struct core_config *config)
         pool->platform = text_copy(config->pools[i].platform);
         pool->currency = text_copy(config->pools[i].currency);
         pool->price_micro = config->pools[i].price_micro;
+        pool->classes = config->pools[i].classes;
         for (int priority = 0; priority < JOB_PRIORITIES; priority++)
             list_init(&pool->queue[priority]);
     }
@@ -55,6 +59,7 @@ static void step_end(struct core *core)
         schedule_pass(core);
     }
     effects_answer_jobs(core);
+    core->asking = NULL;
     effects_changed(core);
     core->records = NULL;
     core->effects = NULL;
@@ -68,6 +73,14 @@ static void on_clock(struct core *core, const Wafer__ClockState *clock)
     record.clock = (Wafer__ClockState *)clock;
     core_record(core, &record);
     host_clock_changed(core);
+}
+
+/* In cluster time: when every lease of before the restart has ended. */
+static int64_t proof_us(const struct core *core)
+{
+    int64_t speed = core->clock && core->clock->speed ? core->clock->speed : 1;
+
+    return (core->config.lease_us + core->config.lease_margin_us) * speed;
 }
 
 static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
@@ -85,7 +98,8 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
     Wafer__JobState next;
     if (job && !job_state_is_terminal(job->state.state)) {
         /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
-         * which its agent is told to kill; and an agent refuses systems that are not free. */
+         * which its agent is told to kill; and an agent refuses systems that are not free. Whoever
+         * lets the job go, it starts when a host that did not register has ended its lease. */
         checkpoint_begun_lost(core, job);
         next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
@@ -94,13 +108,42 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         next.detail = text;
         next.n_systems = 0;
         next.epoch++;
+        SET(&next, version, next.version + 1);
+        SET(&next, committed_step, checkpoint_committed_without(job, NULL));
         /* Its attempt is over: the next one must not inherit when it began, or an order to stop. */
         UNSET(&next, started_us);
         UNSET(&next, granted_us);
         UNSET(&next, stop_deadline_us);
         UNSET(&next, stop_now);
+        UNSET(&next, failures);
+        UNSET(&next, launch_refusals);
+        SET(&next, not_before_us, core->now_us + proof_us(core));
         record.job_state = &next;
     }
+    core_record(core, &record);
+}
+
+static void on_reloaded(struct core *core, const struct input *input)
+{
+    owned(free) char *text = text_format("%s%.*s", input->reloaded.refused ? "reload: " : "",
+                                         RELOAD_TEXT_BYTES, input->reloaded.text);
+    Wafer__Record record = WAFER__RECORD__INIT;
+
+    record.kind = input->reloaded.refused ? WAFER__RECORD_KIND__REFUSED
+                                          : WAFER__RECORD_KIND__SETTINGS_CHANGED;
+    record.text = text;
+    SET(&record, uid, input->reloaded.uid);
+    if (!core->journal_full)
+        core_record(core, &record);
+}
+
+/* A key's timer is set only when it is to be forgotten. */
+static void key_due(struct core *core, struct key *key)
+{
+    Wafer__Record record = WAFER__RECORD__INIT;
+
+    record.kind = WAFER__RECORD_KIND__KEY_FORGOTTEN;
+    record.key = &key->state;
     core_record(core, &record);
 }
 
@@ -108,15 +151,13 @@ static void on_timer(struct core *core)
 {
     for (struct timer *timer;
          (timer = timers_first(&core->timers)) && timer->due_us <= core->now_us;) {
-        /* Jobs and keys share the heap; a key's timer is set only when it is to be forgotten. */
         timer_clear(&core->timers, timer);
-        if (timer->owner_is_key) {
-            Wafer__Record record = WAFER__RECORD__INIT;
-            record.kind = WAFER__RECORD_KIND__KEY_FORGOTTEN;
-            record.key = &CONTAINER_OF(timer, struct key, timer)->state;
-            core_record(core, &record);
-        } else {
-            job_timer_due(core, CONTAINER_OF(timer, struct job, timer));
+        switch (timer->owner) { /* all share the heap */
+        case TIMER_JOB: job_timer_due(core, CONTAINER_OF(timer, struct job, timer)); break;
+        case TIMER_KEY: key_due(core, CONTAINER_OF(timer, struct key, timer)); break;
+        case TIMER_CHECKPOINT:
+            effect_checkpoint(core, EFFECT_VERIFY, CONTAINER_OF(timer, struct checkpoint, timer));
+            break;
         }
     }
     host_check_leases(core);
@@ -140,6 +181,7 @@ void core_step(struct core *core, const struct input *input, struct records *rec
         core->pass_wanted = true;
         break;
     case INPUT_CLOCK: on_clock(core, input->clock); break;
+    case INPUT_RELOADED: on_reloaded(core, input); break;
     case INPUT_UNREADABLE:
         on_unreadable(core, input->unreadable.job, input->unreadable.sequence);
         break;
@@ -258,6 +300,23 @@ uint64_t core_next_job(const struct core *core)
 uint64_t core_sequence(const struct core *core)
 {
     return core->sequence;
+}
+
+void core_set_access(struct core *core, struct access *access)
+{
+    access_free(core->access);
+    core->access = access;
+}
+
+const struct access *core_access(const struct core *core)
+{
+    return core->access;
+}
+
+void core_set_classes(struct core *core, size_t pool, unsigned classes)
+{
+    core->pools[pool].classes = classes;
+    core->pass_wanted = true;
 }
 
 const Wafer__ClockState *core_clock(const struct core *core)

@@ -25,6 +25,7 @@
 #include "agent.pb-c.h"
 #include "api.pb-c.h"
 #include "base/diag.h"
+#include "policy/access.h"
 #include "record.pb-c.h"
 
 struct core;
@@ -33,6 +34,7 @@ struct core_pool {
     const char *name, *platform;
     int64_t price_micro; /* of one system and hour */
     const char *currency;
+    unsigned classes; /* bits of Label.Level: what may run here; 0: whatever */
 };
 
 struct core_config {
@@ -40,7 +42,7 @@ struct core_config {
     size_t pool_count;             /* >= 1; the first is the default queue */
     int64_t lease_us;              /* real time: a silent link is lost after lease and margin */
     int64_t lease_margin_us;
-    uid_t operator_uid;  /* beside root: may act on every job */
+    uid_t operator_uid;  /* beside root: may act on every job, until core_set_access() */
     const char *version; /* what a client that asks is told; outlives the core */
     uint32_t protocol;
 };
@@ -62,13 +64,14 @@ enum input_type {
     INPUT_JOURNAL_ROOM, /* ... until there is again */
     INPUT_CLOCK,        /* the shell set the cluster clock */
     INPUT_UNREADABLE,   /* at start-up: a record of this job could not be read */
+    INPUT_RELOADED,     /* the shell read the site's files again; what holds now was set before */
 };
 
 /* What history knows about a job that is no longer in memory. The shell attaches it when a request
  * names such a job; NULL members where history knows nothing. */
 struct facts {
     const Wafer__Job *view;
-    const Wafer__JobState *state;
+    const Wafer__JobState *state; /* its origins: what has become of them by now */
     ProtobufCBinaryData spec;
     Wafer__CheckpointState *const *checkpoints; /* of the job, rising steps */
     size_t checkpoint_count;
@@ -79,9 +82,8 @@ struct input {
     int64_t time_us, mono_us;
     union {
         struct {
-            uint64_t client; /* comes back in the reply */
-            uid_t uid;
-            gid_t gid;
+            uint64_t client;        /* comes back in the reply */
+            struct subject subject; /* who asks */
             const Wafer__Request *message;
             const struct facts *facts;
         } request;
@@ -100,6 +102,11 @@ struct input {
         struct {
             uint64_t job, sequence;
         } unreadable;
+        struct {
+            uid_t uid;        /* who asked for it */
+            bool refused;     /* nothing of it holds */
+            const char *text; /* what has changed, or what is wrong */
+        } reloaded;
     };
 };
 
@@ -164,6 +171,11 @@ void core_step(struct core *core, const struct input *input, struct records *rec
  * -EINVAL  it contradicts the state (a gap, a forbidden transition); nothing is changed */
 int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag);
 
+/* Replay goes on without record `sequence`, which is of `job` and cannot be read or applied. Until
+ * its next record says what it holds, the job holds nothing; INPUT_UNREADABLE must follow the
+ * replay, unless a later record isolated the job already. */
+void core_skip(struct core *core, uint64_t sequence, uint64_t job);
+
 /* After replay: the new term, and every effect that may not have arrived. */
 void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
                   struct effects *effects);
@@ -207,8 +219,15 @@ int core_load_end(struct core *core, struct diag *diag);
 /* True while the job is in memory: the shell then needs no facts. `target` by id or name. */
 bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid);
 
-/* Whose live job it is; false: it is not in memory. */
-bool core_owner(const struct core *core, uint64_t job, uid_t *ret);
+/* A live job as an object of policy; borrowed until the next step. False: it is not in memory. */
+bool core_object(const struct core *core, uint64_t job, struct object *ret);
+
+/* From the next step on, these rules decide. Takes `access`. */
+void core_set_access(struct core *core, struct access *access);
+const struct access *core_access(const struct core *core);
+
+/* What may be granted systems of the nth pool from the next pass on; what runs goes on. */
+void core_set_classes(struct core *core, size_t pool, unsigned classes);
 
 const Wafer__ClockState *core_clock(const struct core *core); /* NULL before the first */
 size_t core_live_jobs(const struct core *core);

@@ -46,7 +46,7 @@ void effect_reply(struct core *core, const struct input *input, Wafer__Response 
 
     effect->client = input->request.client;
     effect->request = input->request.message->id;
-    effect->uid = input->request.uid;
+    effect->uid = input->request.subject.uid;
     effect->response = response;
     response->id = effect->request;
 }

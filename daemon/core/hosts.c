@@ -123,7 +123,7 @@ static Wafer__ClockAnchor clock_anchor(const struct core *core)
     return anchor;
 }
 
-static void welcome(struct core *core, struct host *host)
+static void welcome(struct core *core, struct host *host, const Wafer__Report *report)
 {
     Wafer__ToAgent message = WAFER__TO_AGENT__INIT;
     Wafer__Welcome body = WAFER__WELCOME__INIT;
@@ -132,6 +132,8 @@ static void welcome(struct core *core, struct host *host)
     body.clock = &anchor;
     body.lease_us = core->config.lease_us;
     body.term = core->term;
+    body.has_echo_us = report->has_sent_us;
+    body.echo_us = report->sent_us;
     message.welcome = &body;
     effect_agent(core, host, &message);
 }
@@ -162,7 +164,7 @@ static struct host *host_register(struct core *core, uint64_t link, const Wafer_
     host->link = link;
     host->lost = false;
     map_put(&core->links, link, host);
-    welcome(core, host);
+    welcome(core, host, report);
     core->pass_wanted = true;
     return host;
 }

@@ -12,6 +12,7 @@ libcore_a_SOURCES = \
   daemon/core/hash.c \
   daemon/core/hosts.c \
   daemon/core/objects.c \
+  daemon/core/origins.c \
   daemon/core/request.c daemon/core/request.h \
   daemon/core/request_admin.c \
   daemon/core/request_change.c \
@@ -20,8 +21,9 @@ libcore_a_SOURCES = \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \
+  daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \
   daemon/core/view.c
-CORE_LIBS = libcore.a $(MODEL_LIBS)
+CORE_LIBS = libcore.a $(POLICY_LIBS)

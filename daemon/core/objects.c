@@ -60,6 +60,10 @@ void job_state_copy(Wafer__JobState *to, const Wafer__JobState *from)
     to->systems = array_copy(from->systems, from->n_systems, sizeof(*from->systems));
     to->final_digest = bytes_copy(from->final_digest);
     to->origin = from->origin ? checkpoint_state_new(from->origin) : NULL;
+    to->older_origins =
+        array_copy(from->older_origins, from->n_older_origins, sizeof(*from->older_origins));
+    for (size_t i = 0; i < from->n_older_origins; i++)
+        to->older_origins[i] = checkpoint_state_new(from->older_origins[i]);
 }
 
 /* spec_digest belongs to the spec. */
@@ -74,6 +78,11 @@ void job_state_done(Wafer__JobState *state)
         checkpoint_state_done(state->origin);
         free(state->origin);
     }
+    for (size_t i = 0; i < state->n_older_origins; i++) {
+        checkpoint_state_done(state->older_origins[i]);
+        free(state->older_origins[i]);
+    }
+    free(state->older_origins);
 }
 
 struct job *core_job(const struct core *core, uint64_t id)
@@ -151,6 +160,19 @@ bool checkpoint_is_settled(const Wafer__CheckpointState *state)
     case WAFER__CHECKPOINT__STATE__DELETING: return false;
     default: return true;
     }
+}
+
+Wafer__CheckpointState **checkpoint_states(const struct job *job, size_t *ret_count)
+{
+    Wafer__CheckpointState **states = NULL;
+    size_t count = 0, capacity = 0;
+
+    list_foreach (&job->checkpoints, link) {
+        ARRAY_RESERVE(states, count, capacity);
+        states[count++] = &CONTAINER_OF(link, struct checkpoint, link)->state;
+    }
+    *ret_count = count;
+    return states;
 }
 
 struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length)

@@ -15,12 +15,17 @@ struct request {
     const struct input *input;
     const Wafer__Request *message;
     uid_t uid;
-    bool is_operator;
+    Wafer__Role__Action action;  /* what is asked for, as the rules name it */
+    const struct rights *rights; /* of the caller, now */
+    bool judged;                 /* the rules were asked about an object */
 };
 
 /* ---- request.c: answers ---- */
 
 Wafer__Response *response_new(Wafer__Response__BodyCase body);
+/* Takes `message`; nobody was refused: it could not be done. */
+void answer_error(struct request *request, const char *code, uint32_t exit, const char *field,
+                  char *message);
 /* Refuse with a record. Takes `message`; `job` 0: about none. */
 void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
             const char *field, char *message);
@@ -31,11 +36,16 @@ struct effect *hand_on(struct request *request, enum effect_type type, uint64_t 
 
 /* ---- request.c: whom it is about ---- */
 
-bool may_act(const struct request *request, uid_t owner);
-/* False: refused. */
-bool operator_only(struct request *request, const char *what);
+/* Whether the rules permit what is asked for, on this job. */
+bool permits(struct request *request, const struct job *job);
+/* Whether the caller may do this too. */
+bool may_ended(const struct request *request, Wafer__Role__Action action,
+               const struct facts *facts);
+bool may(const struct request *request, Wafer__Role__Action action, const struct job *job);
+/* Whether what is asked for may be done to the jobs of everybody, as operators do. */
+bool is_for_all(const struct request *request);
 /* What history knows of the job, if the caller may know it too. */
-const struct facts *facts_of(const struct request *request);
+const struct facts *facts_of(struct request *request);
 /* A job that the caller may see, live or ended and still here; NULL with *ret_facts: in history;
  * NULL and no facts: answered. */
 struct job *seen_target(struct request *request, const Wafer__Target *target,
@@ -44,12 +54,6 @@ struct job *seen_target(struct request *request, const Wafer__Target *target,
 struct job *live_target(struct request *request, const Wafer__Target *target);
 /* A whole array is named by its id alone. */
 struct array *array_target(const struct request *request, const Wafer__Target *target);
-
-/* ---- request_submit.c ---- */
-
-/* The first error of a spec, as an answer; true when there was none. */
-bool spec_is_good(struct request *request, const Wafer__JobSpec *spec);
-bool priority_is_allowed(struct request *request, const struct job_terms *terms);
 
 /* ---- request_change.c ---- */
 

@@ -22,7 +22,7 @@ static void answer_system(struct request *request, struct system *const *systems
     list->items = memory_new(count * sizeof(*list->items));
     for (size_t i = 0; i < count; i++) {
         list->items[i] = view_system(request->core, systems[i]);
-        if (list->items[i]->has_job && !may_act(request, systems[i]->job->state.uid))
+        if (list->items[i]->has_job && !may(request, WAFER__ROLE__ACTION__show, systems[i]->job))
             UNSET(list->items[i], job);
     }
     effect_reply(request->core, request->input, response);
@@ -69,8 +69,6 @@ void on_system_fault(struct request *request)
 {
     const Wafer__SystemFaultRequest *asked = request->message->system_fault;
 
-    if (!operator_only(request, "a fault"))
-        return;
     struct system *system = system_target(request, asked->name);
     if (!system)
         return;
@@ -104,8 +102,6 @@ void on_system_drain(struct request *request)
 {
     const Wafer__SystemDrainRequest *asked = request->message->system_drain;
 
-    if (!operator_only(request, "draining a system"))
-        return;
     struct system *system = system_target(request, asked->name);
     if (!system)
         return;
@@ -228,8 +224,6 @@ void on_queue(struct request *request)
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__QueueState next = WAFER__QUEUE_STATE__INIT;
 
-    if (!operator_only(request, "stopping or starting a queue"))
-        return;
     const struct pool *pool = queue_target(request, asked->name);
     if (!pool)
         return;
@@ -248,6 +242,20 @@ void on_queue(struct request *request)
     answer_queues(request, pool, 1);
 }
 
+/* Each once, though several bindings may give it. */
+static void add_roles(const struct rights *rights, Wafer__Whoami *ret)
+{
+    ret->roles = memory_new(rights->count * sizeof(*ret->roles) + 1);
+    for (size_t i = 0; i < rights->count; i++) {
+        const char *role = rights_role(rights, i);
+        bool known = false;
+        for (size_t j = 0; j < ret->n_roles && !known; j++)
+            known = strcmp(ret->roles[j], role) == 0;
+        if (!known)
+            ret->roles[ret->n_roles++] = text_copy(role);
+    }
+}
+
 void on_whoami(struct request *request)
 {
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_WHOAMI);
@@ -255,9 +263,9 @@ void on_whoami(struct request *request)
 
     wafer__whoami__init(view);
     SET(view, uid, request->uid);
-    SET(view, gid, request->input->request.gid);
-    view->roles = NEW(char *);
-    view->roles[view->n_roles++] = text_copy(request->is_operator ? "operator" : "engineer");
+    SET(view, gid, request->input->request.subject.gid);
+    add_roles(request->rights, view);
+    SET(view, clearance, rights_clearance(request->rights));
     view->limits = NEW(Wafer__Whoami__Limits);
     wafer__whoami__limits__init(view->limits);
     SET(view->limits, connections, LIMIT_CONNECTIONS_PER_UID);

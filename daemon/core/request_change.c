@@ -82,7 +82,7 @@ static void hold(struct request *request, struct job *job)
 
     next.state = WAFER__JOB__STATE__HELD;
     next.detail = (char *)reason;
-    SET(&next, held_by_admin, request->is_operator && job->state.uid != request->uid);
+    SET(&next, held_by_admin, job->state.uid != request->uid);
     UNSET(&next, cause); /* of its last attempt; a hold by a person is no limit of retries */
     record_change(request, WAFER__RECORD_KIND__JOB_HELD, job, &next, reason);
 }
@@ -90,8 +90,8 @@ static void hold(struct request *request, struct job *job)
 /* An operator holds what its owner could release by himself. */
 static bool makes_it_theirs(const struct request *request, const struct job *job)
 {
-    return job->state.state == WAFER__JOB__STATE__HELD && request->is_operator &&
-           job->state.uid != request->uid && job->state.cause != WAFER__CAUSE__JOURNAL_UNREADABLE;
+    return job->state.state == WAFER__JOB__STATE__HELD && job->state.uid != request->uid &&
+           job->state.cause != WAFER__CAUSE__JOURNAL_UNREADABLE;
 }
 
 void on_hold(struct request *request)
@@ -124,7 +124,7 @@ bool may_release(const struct request *request, const struct job *job)
     /* What an operator held, an operator lets go. A limit of retries is the owner's own matter. */
     bool by_limit = job->state.has_cause && (job->state.cause == WAFER__CAUSE__RETRY_LIMIT ||
                                              job->state.cause == WAFER__CAUSE__LAUNCH_REFUSED);
-    return request->is_operator || !job->state.held_by_admin || by_limit;
+    return is_for_all(request) || !job->state.held_by_admin || by_limit;
 }
 
 static void release(struct request *request, struct job *job)
@@ -135,9 +135,7 @@ static void release(struct request *request, struct job *job)
     next.detail = NULL;
     UNSET(&next, held_by_admin);
     UNSET(&next, cause);
-    UNSET(&next, failures);
-    UNSET(&next, launch_refusals);
-    UNSET(&next, not_before_us);
+    job_end_back_off(&next);
     record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, NULL);
 }
 
@@ -178,7 +176,8 @@ void requeue(struct request *request, struct job *job, const char *reason)
         return;
     }
     Wafer__JobState next = job->state; /* it waits already: no longer for a back-off */
-    UNSET(&next, not_before_us);
+    if (next.failures || next.launch_refusals)
+        UNSET(&next, not_before_us);
     record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, reason);
 }
 

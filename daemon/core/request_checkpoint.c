@@ -1,4 +1,5 @@
 /* Checkpoints as people ask for them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -61,10 +62,7 @@ static bool choose_all(struct request *request, const Wafer__Target *target, str
         ret->count = facts->checkpoint_count;
         return true;
     }
-    list_foreach (&ret->job->checkpoints, link) {
-        ret->states = memory_resize(ret->states, ret->count + 1, sizeof(*ret->states));
-        ret->states[ret->count++] = &CONTAINER_OF(link, struct checkpoint, link)->state;
-    }
+    ret->states = checkpoint_states(ret->job, &ret->count);
     return true;
 }
 
@@ -139,7 +137,18 @@ void on_checkpoint_pin(struct request *request)
     answer_checkpoints(request, states, NULL, 1);
 }
 
-/* A verification that somebody asked for: the answer waits for the verdict. */
+/* ---- verification ---- */
+
+static size_t verifications_of(const struct core *core, uid_t uid)
+{
+    size_t count = 0;
+
+    list_foreach (&core->verifications, link)
+        count += CONTAINER_OF(link, struct verification, link)->uid == uid;
+    return count;
+}
+
+/* Somebody asks for it: the answer waits for the verdict. */
 void on_checkpoint_verify(struct request *request)
 {
     owned(chosen_done) struct chosen chosen = { .job = NULL };
@@ -153,44 +162,94 @@ void on_checkpoint_verify(struct request *request)
                            (unsigned long long)state->step));
         return;
     }
+    if (verifications_of(request->core, request->uid) >= LIMIT_VERIFICATIONS_PER_UID) {
+        refuse(request, state->job, "E_BUSY", EX_TEMPFAIL, NULL,
+               text_format("%d verifications of yours are not done yet: try again when one is",
+                           LIMIT_VERIFICATIONS_PER_UID));
+        return;
+    }
     struct verification *verification = NEW(struct verification);
     verification->state = checkpoint_state_new(state);
     verification->client = request->input->request.client;
     verification->request = request->message->id;
+    verification->uid = request->uid;
     list_push_tail(&request->core->verifications, &verification->link);
     effect_verify(request->core, state);
+}
+
+void verifications_follow(struct core *core, const Wafer__CheckpointState *next)
+{
+    list_foreach (&core->verifications, link) {
+        struct verification *verification = CONTAINER_OF(link, struct verification, link);
+        if (verification->state->number != next->number)
+            continue;
+        Wafer__CheckpointState before = *verification->state;
+        checkpoint_state_copy(verification->state, next);
+        checkpoint_state_done(&before);
+    }
+}
+
+/* Of a job that is history, what was found goes there too; who asked is told of in the record. */
+static void record_damage(struct core *core, const struct verification *verification,
+                          const char *why)
+{
+    Wafer__Record record = WAFER__RECORD__INIT;
+    Wafer__CheckpointState next = *verification->state;
+
+    next.state = WAFER__CHECKPOINT__STATE__CORRUPT;
+    next.detail = (char *)why;
+    record.kind = WAFER__RECORD_KIND__CHECKPOINT_CHANGED;
+    SET(&record, job, next.job);
+    SET(&record, uid, verification->uid);
+    record.checkpoint = &next;
+    record.text = next.detail;
+    core_record(core, &record);
+}
+
+static bool is_kept(const Wafer__CheckpointState *state)
+{
+    return state->state != WAFER__CHECKPOINT__STATE__DELETING &&
+           state->state != WAFER__CHECKPOINT__STATE__DELETED;
+}
+
+static void answer_verification(struct core *core, const struct verification *verification,
+                                const struct input *input)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+    struct input asked = { .type = INPUT_REQUEST };
+    struct request request = { .core = core, .input = &asked, .message = &message };
+    Wafer__CheckpointState *state = verification->state;
+    int error = input->verdict.error;
+
+    message.id = verification->request;
+    asked.request.client = verification->client;
+    asked.request.subject.uid = verification->uid;
+    asked.request.message = &message;
+    if (!is_kept(state))
+        answer_error(&request, "E_STATE", EXIT_STATE, NULL,
+                     text_format("the checkpoint at step %llu was deleted meanwhile",
+                                 (unsigned long long)state->step));
+    else if (error && !checkpoint_is_damage(error))
+        answer_error(&request, "E_IO", error == -EIO || error == -EACCES ? EX_IOERR : EX_TEMPFAIL,
+                     NULL,
+                     text_format("it cannot be read, and is neither good nor bad for that: %s",
+                                 input->verdict.text));
+    else
+        answer_checkpoints(&request, &state, NULL, 1);
 }
 
 void verifications_done(struct core *core, const struct input *input)
 {
     list_foreach_safe (&core->verifications, link) {
         struct verification *verification = CONTAINER_OF(link, struct verification, link);
-        if (verification->state->number != input->verdict.checkpoint)
+        const Wafer__CheckpointState *state = verification->state;
+        if (state->number != input->verdict.checkpoint)
             continue;
-        const struct checkpoint *now = core_checkpoint(core, input->verdict.checkpoint);
-        Wafer__CheckpointState state = now ? now->state : *verification->state;
-        if (input->verdict.error) {
-            state.state = WAFER__CHECKPOINT__STATE__CORRUPT;
-            state.detail = (char *)input->verdict.text;
-        }
-        if (!now && !core_job(core, state.job) && state.state != verification->state->state) {
-            /* Of a job that is history: what was found goes there too. One that a live job no
-             * longer has was deleted while it was read. */
-            Wafer__Record record = WAFER__RECORD__INIT;
-            record.kind = WAFER__RECORD_KIND__CHECKPOINT_CHANGED;
-            SET(&record, job, state.job);
-            record.checkpoint = &state;
-            record.text = state.detail;
-            core_record(core, &record);
-        }
-        Wafer__Request message = WAFER__REQUEST__INIT;
-        struct input asked = { .type = INPUT_REQUEST };
-        message.id = verification->request;
-        asked.request.client = verification->client;
-        asked.request.message = &message;
-        struct request request = { .core = core, .input = &asked, .message = &message };
-        Wafer__CheckpointState *states[] = { &state };
-        answer_checkpoints(&request, states, NULL, 1);
+        /* In memory it was marked already. One that a live job no longer has was deleted. */
+        if (checkpoint_is_damage(input->verdict.error) && is_kept(state) &&
+            state->state != WAFER__CHECKPOINT__STATE__CORRUPT && !core_job(core, state->job))
+            record_damage(core, verification, input->verdict.text);
+        answer_verification(core, verification, input);
         list_remove(link);
         checkpoint_state_done(verification->state);
         free(verification->state);
@@ -198,48 +257,64 @@ void verifications_done(struct core *core, const struct input *input)
     }
 }
 
-/* Every checkpoint that its job does not need to go on: all but the newest verified one. */
+/* ---- prune ---- */
+
+/* What the job was submitted with. False: answered. */
+static bool terms_of(struct request *request, const struct chosen *chosen,
+                     Wafer__JobSpec **ret_spec, struct job_terms *ret)
+{
+    *ret_spec = NULL;
+    if (chosen->job) {
+        *ret = chosen->job->spec->terms;
+        return true;
+    }
+    const struct facts *facts = request->input->request.facts;
+    *ret_spec = wafer__job_spec__unpack(NULL, facts->spec.len, facts->spec.data);
+    if (!*ret_spec) {
+        refuse(request, facts->state->id, "E_INTERNAL", EX_SOFTWARE, NULL,
+               text_copy("what the job was submitted with cannot be read: nothing was deleted"));
+        return false;
+    }
+    job_terms(*ret_spec, ret);
+    return true;
+}
+
+static void prune(struct request *request, const Wafer__CheckpointState *state)
+{
+    struct checkpoint *held = core_checkpoint(request->core, state->number);
+
+    if (held)
+        checkpoint_delete(request->core, held, "pruned", &request->uid);
+    else
+        checkpoint_delete_ended(request->core, state, "pruned", &request->uid);
+}
+
+/* Every checkpoint that neither the rules of its job keep, nor a pin, nor whoever starts from it.
+ */
 void on_checkpoint_prune(struct request *request)
 {
     const Wafer__CheckpointPruneRequest *asked = request->message->checkpoint_prune;
     owned(chosen_done) struct chosen chosen = { .job = NULL };
-    size_t newest = SIZE_MAX;
+    bool dry = asked->has_dry_run && asked->dry_run;
+    Wafer__JobSpec *spec;
+    struct job_terms terms;
 
-    if (!choose_all(request, asked->target, &chosen))
+    if (!choose_all(request, asked->target, &chosen) || !terms_of(request, &chosen, &spec, &terms))
         return;
+    owned(free) enum retention *decided = memory_new(chosen.count * sizeof(*decided));
+    owned(free) char **details = memory_new(chosen.count * sizeof(*details));
+
+    retention_decide(request->core,
+                     chosen.job ? &chosen.job->state : request->input->request.facts->state, &terms,
+                     chosen.states, chosen.count, decided);
     for (size_t i = 0; i < chosen.count; i++)
-        if (chosen.states[i]->state == WAFER__CHECKPOINT__STATE__VERIFIED)
-            newest = i;
-    owned(free) const char **details = memory_new(chosen.count * sizeof(*details));
-    owned(free) uint64_t *numbers = memory_new(chosen.count * sizeof(*numbers));
+        details[i] = decided[i] != RETAINED_NOT ? retention_text(decided[i], &terms)
+                                                : text_copy(dry ? "would be deleted" : "deleted");
+    answer_checkpoints(request, chosen.states, (const char *const *)details, chosen.count);
     for (size_t i = 0; i < chosen.count; i++) {
-        const Wafer__CheckpointState *state = chosen.states[i];
-        const struct checkpoint *live = core_checkpoint(request->core, state->number);
-        if (i == newest)
-            details[i] = "kept: the newest that was verified";
-        else if (live && checkpoint_kept_because(request->core, live))
-            details[i] = checkpoint_kept_because(request->core, live);
-        else if (state->has_pinned && state->pinned)
-            details[i] = "kept: pinned";
-        else if (checkpoint_is_origin(request->core, state->number))
-            details[i] = "kept: another job starts from it";
-        else if (!checkpoint_is_settled(state))
-            details[i] = "kept: it is being written, verified or deleted";
-        else {
-            details[i] = asked->has_dry_run && asked->dry_run ? "would be deleted" : "deleted";
-            numbers[i] = state->number;
-        }
+        free(details[i]);
+        if (decided[i] == RETAINED_NOT && !dry)
+            prune(request, chosen.states[i]);
     }
-    answer_checkpoints(request, chosen.states, details, chosen.count);
-    if (asked->has_dry_run && asked->dry_run)
-        return;
-    for (size_t i = 0; i < chosen.count; i++) {
-        if (!numbers[i])
-            continue;
-        struct checkpoint *live = core_checkpoint(request->core, numbers[i]);
-        if (live)
-            checkpoint_delete(request->core, live, "pruned", &request->uid);
-        else
-            checkpoint_delete_ended(request->core, chosen.states[i], "pruned", &request->uid);
-    }
+    wafer__job_spec__free_unpacked(spec, NULL);
 }

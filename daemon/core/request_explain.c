@@ -17,12 +17,25 @@ typedef Wafer__Explanation__SystemUse SystemUse;
 struct explaining {
     const struct request *request;
     const struct core *core;
-    const struct job *job; /* NULL: it is history */
+    const struct job *job;     /* NULL: it is history */
+    const struct facts *facts; /* then this */
     Wafer__Explanation *ret;
     size_t system_capacity, check_capacity, advice_capacity;
 };
 
 /* ---- advice ---- */
+
+/* May the caller do that, too? */
+static bool can(const struct explaining *explaining, Wafer__Role__Action action)
+{
+    return explaining->job ? may(explaining->request, action, explaining->job)
+                           : may_ended(explaining->request, action, explaining->facts);
+}
+
+static bool can_operate(const struct explaining *explaining, Wafer__Role__Action action)
+{
+    return rights_permit(explaining->request->rights, action, NULL);
+}
 
 /* Takes both; `command` NULL: there is none. */
 static void advise(struct explaining *explaining, char *text, char *command)
@@ -43,7 +56,10 @@ static unsigned long long id_of(const struct explaining *explaining)
 
 static void advise_release(struct explaining *explaining)
 {
-    if (may_release(explaining->request, explaining->job))
+    struct request release = *explaining->request; /* as if that were asked for */
+
+    release.action = WAFER__ROLE__ACTION__release;
+    if (can(explaining, release.action) && may_release(&release, explaining->job))
         advise(explaining, text_copy("let it start"),
                text_format("wafer release %llu", id_of(explaining)));
     else
@@ -55,7 +71,7 @@ static void advise_fewer(struct explaining *explaining, uint32_t available)
     const struct job_terms *terms = &explaining->job->spec->terms;
     uint32_t wanted = schedule_systems_for(explaining->core, explaining->job);
 
-    if (available < 1 || available >= wanted)
+    if (available < 1 || available >= wanted || !can(explaining, WAFER__ROLE__ACTION__update))
         return;
     if (available >= terms->systems_min)
         advise(
@@ -76,7 +92,7 @@ static void advise_drained(struct explaining *explaining)
         const SystemUse *use = ret->systems[i];
         if (use->use != WAFER__EXPLANATION__SYSTEM_USE__USE__DRAINED)
             continue;
-        if (explaining->request->is_operator)
+        if (can_operate(explaining, WAFER__ROLE__ACTION__operate))
             advise(explaining, text_format("let jobs start on %s again", use->system),
                    text_format("wafer system undrain %s", use->system));
         else
@@ -93,9 +109,23 @@ static void advise_priority(struct explaining *explaining)
 {
     uint32_t priority = explaining->job->spec->terms.priority;
 
-    if (priority > 199)
+    if (priority > 199 && can(explaining, WAFER__ROLE__ACTION__update))
         advise(explaining, text_copy("put it ahead of others"),
                text_format("wafer update %llu --set priority=p1", id_of(explaining)));
+}
+
+static void advise_requeue(struct explaining *explaining)
+{
+    if (can(explaining, WAFER__ROLE__ACTION__requeue))
+        advise(explaining, text_copy("try again at once"),
+               text_format("wafer requeue %llu", id_of(explaining)));
+}
+
+static void advise_logs(struct explaining *explaining)
+{
+    if (can(explaining, WAFER__ROLE__ACTION__read))
+        advise(explaining, text_copy("see what its last attempt said"),
+               text_format("wafer logs %llu --tail 50", id_of(explaining)));
 }
 
 /* Another pool that has enough free systems, where the job would start now. */
@@ -105,6 +135,8 @@ static void advise_pool(struct explaining *explaining)
     const struct pool *own = job_pool(core, explaining->job);
     uint32_t wanted = schedule_systems_for(core, explaining->job);
 
+    if (!can(explaining, WAFER__ROLE__ACTION__resume))
+        return;
     for (size_t i = 0; i < core->pool_count; i++) {
         const struct pool *pool = &core->pools[i];
         uint32_t widest = 0;
@@ -118,7 +150,8 @@ static void advise_pool(struct explaining *explaining)
             }
             widest = free_here > widest ? free_here : widest;
         }
-        if (pool == own || pool->stopped || pool->queued || widest < wanted)
+        if (pool == own || !pool_takes(pool, explaining->job->spec->terms.level) || pool->stopped ||
+            pool->queued || widest < wanted)
             continue;
         advise(explaining,
                text_format("run it in pool %s (%s), which has %u free", pool->name, pool->platform,
@@ -156,20 +189,16 @@ static void advise_waiting(struct explaining *explaining)
     case WAFER__JOB__REASON__HeldAdmin: advise_release(explaining); return;
     case WAFER__JOB__REASON__RetryLimit:
     case WAFER__JOB__REASON__LaunchFailed:
-        advise(explaining, text_copy("see what its last attempts said"),
-               text_format("wafer logs %llu --tail 50", id_of(explaining)));
+        advise_logs(explaining);
         if (view->state == WAFER__JOB__STATE__HELD)
             advise_release(explaining);
         else
-            advise(explaining, text_copy("try again at once"),
-                   text_format("wafer requeue %llu", id_of(explaining)));
+            advise_requeue(explaining);
         break;
-    case WAFER__JOB__REASON__RetryBackoff:
-        advise(explaining, text_copy("try again at once"),
-               text_format("wafer requeue %llu", id_of(explaining)));
-        break;
+    case WAFER__JOB__REASON__RetryBackoff: advise_requeue(explaining); break;
+    case WAFER__JOB__REASON__ClassNotAllowed: advise_pool(explaining); break;
     case WAFER__JOB__REASON__QueueStopped:
-        if (explaining->request->is_operator)
+        if (can_operate(explaining, WAFER__ROLE__ACTION__queues))
             advise(explaining, text_copy("start the queue again"),
                    text_format("wafer queue start %s", pool->name));
         else
@@ -209,8 +238,9 @@ static void advise_ended(struct explaining *explaining)
 
     if (view->state == WAFER__JOB__STATE__SUCCEEDED)
         return;
-    advise(explaining, text_copy("see what its last attempt said"),
-           text_format("wafer logs %llu --tail 50", id_of(explaining)));
+    advise_logs(explaining);
+    if (!can(explaining, WAFER__ROLE__ACTION__resume))
+        return;
     if (view->cause == WAFER__CAUSE__CONFIG || view->cause == WAFER__CAUSE__COMPILE ||
         view->cause == WAFER__CAUSE__UNSUPPORTED_OPERATOR)
         advise(explaining, text_copy("change the job file, and hand it in again"),
@@ -239,7 +269,7 @@ static void add_system(struct explaining *explaining, const struct system *syste
     if (system->job) {
         int64_t until_us = forecast_end(explaining->core, system->job);
         use->use = WAFER__EXPLANATION__SYSTEM_USE__USE__BUSY;
-        if (may_act(explaining->request, system->job->state.uid))
+        if (may(explaining->request, WAFER__ROLE__ACTION__show, system->job))
             SET(use, job, system->job->state.id);
         if (until_us < INT64_MAX)
             use->until = view_time(until_us);
@@ -347,6 +377,7 @@ void on_explain(struct request *request)
 
     if (!job && !facts)
         return;
+    explaining.facts = facts;
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_EXPLANATION);
     explaining.ret = response->explanation = NEW(Wafer__Explanation);
     wafer__explanation__init(explaining.ret);

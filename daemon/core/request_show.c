@@ -11,6 +11,7 @@
 
 /* ---- what exists ---- */
 
+/* What a job is made of is content: whoever may only know that it exists is not shown it. */
 static void show_view(struct request *request, Wafer__Job *view, const struct spec *spec)
 {
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_SHOW);
@@ -18,7 +19,8 @@ static void show_view(struct request *request, Wafer__Job *view, const struct sp
     response->show = NEW(Wafer__ShowResponse);
     wafer__show_response__init(response->show);
     response->show->job = view;
-    response->show->spec = wafer__job_spec__unpack(NULL, spec->length, spec->packed);
+    if (spec)
+        response->show->spec = wafer__job_spec__unpack(NULL, spec->length, spec->packed);
     effect_reply(request->core, request->input, response);
 }
 
@@ -28,7 +30,8 @@ void on_show(struct request *request)
     struct job *job = seen_target(request, request->message->show->target, &facts);
 
     if (job)
-        show_view(request, view_job(request->core, job), job->spec);
+        show_view(request, view_job(request->core, job),
+                  may(request, WAFER__ROLE__ACTION__read, job) ? job->spec : NULL);
     else if (facts)
         hand_on(request, EFFECT_HISTORY, facts->state->id);
 }
@@ -94,12 +97,12 @@ void on_events(struct request *request)
     hand_on(request, asked->has_follow && asked->follow ? EFFECT_SUBSCRIBE : EFFECT_HISTORY, id);
 }
 
-static bool is_listed(const struct request *request, const struct job *job)
+static bool is_listed(struct request *request, const struct job *job)
 {
     const Wafer__ListRequest *asked = request->message->list;
     const struct pool *pool = job_pool(request->core, job);
 
-    if (job->state.uid != request->uid && !(asked->all_users && request->is_operator))
+    if ((job->state.uid != request->uid && !asked->all_users) || !permits(request, job))
         return false;
     if (asked->queue && (!pool || strcmp(pool->name, asked->queue) != 0))
         return false;

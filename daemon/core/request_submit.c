@@ -48,6 +48,8 @@ struct submission {
     bool held;
     uint64_t lineage, resumed_from; /* 0: its own; none */
     const Wafer__CheckpointState *origin;
+    Wafer__CheckpointState **older_origins; /* to fall back on */
+    size_t older_origin_count;
     bool weights_only;
     uint32_t systems_count;      /* 0: as in the spec */
     const char *queue;           /* NULL: as in the spec */
@@ -74,6 +76,8 @@ static void submit(struct request *request, const struct submission *submission)
         SET(&state, resumed_from, submission->resumed_from);
     if (submission->origin) {
         state.origin = (Wafer__CheckpointState *)submission->origin;
+        state.older_origins = submission->older_origins;
+        state.n_older_origins = submission->older_origin_count;
         SET(&state, weights_only, submission->weights_only);
         if (!submission->weights_only)
             SET(&state, committed_step, submission->origin->step);
@@ -111,16 +115,66 @@ static void submit(struct request *request, const struct submission *submission)
     answer_job(request, job);
 }
 
-bool priority_is_allowed(struct request *request, const struct job_terms *terms)
+/* Whether the rules let the caller make this job. What he may not is said plainly: it is about
+ * himself alone. */
+static bool may_submit(struct request *request, const Wafer__JobSpec *spec,
+                       const struct job_terms *terms)
 {
-    if (terms->priority >= 100 || request->is_operator)
+    struct object object = { .owner = request->uid,
+                             .project = spec->project,
+                             .level = terms->level };
+
+    request->judged = true;
+    if (!rights_permit(request->rights, WAFER__ROLE__ACTION__submit, &object)) {
+        object.level = WAFER__LABEL__LEVEL__public;
+        bool by_class = rights_permit(request->rights, WAFER__ROLE__ACTION__submit, &object);
+        refuse(request, 0, "E_DENIED", EXIT_DENIED, by_class ? "data.class" : "project",
+               by_class ? text_format("%s is above your clearance", level_name(terms->level))
+                        : text_format("you may not submit %s%s",
+                                      spec->project ? "to project "
+                                                    : "without a project that "
+                                                      "lets you",
+                                      spec->project ? spec->project : ""));
+        return false;
+    }
+    if (terms->priority < 100 &&
+        !rights_permit(request->rights, WAFER__ROLE__ACTION__urgent, &object)) {
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
+               text_copy("p0 is for operators (p1, p2 or p3)"));
+        return false;
+    }
+    return true;
+}
+
+static bool class_fits(struct request *request, const struct pool *pool, Wafer__Label__Level level)
+{
+    if (pool_takes(pool, level))
         return true;
-    refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
-           text_copy("p0 is for operators (p1, p2 or p3)"));
+    owned(buffer_done) struct buffer takes = BUFFER_EMPTY;
+    for (int other = WAFER__LABEL__LEVEL__public; other <= WAFER__LABEL__LEVEL__restricted; other++)
+        if (pool_takes(pool, other))
+            buffer_format(&takes, "%s%s", takes.length ? ", " : "", level_name(other));
+    owned(free) char *names = buffer_text(&takes);
+    refuse(request, 0, "E_CLASS", EX_DATAERR, "data.class",
+           text_format("%s data may not go to pool %s (%s may)", level_name(level), pool->name,
+                       *names ? names : "none"));
     return false;
 }
 
-bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
+/* What is made of data is of its class at least: a job cannot lower that of what it starts from. */
+static bool class_covers(struct request *request, Wafer__Label__Level level,
+                         Wafer__Label__Level origin)
+{
+    if (level >= origin)
+        return true;
+    refuse(request, 0, "E_CLASS", EX_DATAERR, "data.class",
+           text_format("the checkpoint is %s: the job must be so at least, and is %s",
+                       level_name(origin), level_name(level)));
+    return false;
+}
+
+/* The first error of a spec, as an answer; true when there was none. */
+static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
 {
     struct bind_errors errors = { .items = NULL };
     struct job_terms terms;
@@ -133,6 +187,8 @@ bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     if (!good)
         return false;
     job_terms(spec, &terms);
+    if (!may_submit(request, spec, &terms))
+        return false;
     if (terms.queue && !core_pool(request->core, terms.queue)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
                text_format("there is no queue '%s' here (the first is '%s')", terms.queue,
@@ -141,6 +197,8 @@ bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     }
     const struct pool *pool =
         terms.queue ? core_pool(request->core, terms.queue) : &request->core->pools[0];
+    if (!class_fits(request, pool, terms.level))
+        return false;
     if (terms.max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "stop.max_cost",
                text_format("pool %s is paid for in %s, not in %s", pool->name, pool->currency,
@@ -150,36 +208,32 @@ bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
     return true;
 }
 
-/* The newest verified of `count` checkpoints by rising steps, at or below `step`. */
+/* The verified one at `step`, of that epoch (0: the newest), of `count` by rising steps. */
 static const Wafer__CheckpointState *choose(Wafer__CheckpointState *const *checkpoints,
-                                            size_t count, bool any, uint64_t step, uint64_t epoch)
+                                            size_t count, uint64_t step, uint64_t epoch)
 {
     for (size_t i = count; i-- > 0;)
         if (checkpoints[i]->state == WAFER__CHECKPOINT__STATE__VERIFIED &&
-            (any || checkpoints[i]->step == step) &&
-            (!epoch || checkpoints[i]->fence->epoch == epoch))
+            checkpoints[i]->step == step && (!epoch || checkpoints[i]->fence->epoch == epoch))
             return checkpoints[i];
     return NULL;
 }
 
-static const Wafer__CheckpointState *choose_live(const struct job *job, bool any, uint64_t step,
+static const Wafer__CheckpointState *choose_live(const struct job *job, uint64_t step,
                                                  uint64_t epoch)
 {
-    for (struct list *link = job->checkpoints.previous; link != &job->checkpoints;
-         link = link->previous) {
-        const Wafer__CheckpointState *state = &CONTAINER_OF(link, struct checkpoint, link)->state;
-        if (state->state == WAFER__CHECKPOINT__STATE__VERIFIED && (any || state->step == step) &&
-            (!epoch || state->fence->epoch == epoch))
-            return state;
-    }
-    return NULL;
+    size_t count;
+    owned(free) Wafer__CheckpointState **states = checkpoint_states(job, &count);
+
+    return choose(states, count, step, epoch);
 }
 
-/* "JOB@STEP": a verified checkpoint of a job that the caller may act on. NULL: answered. */
+/* "JOB@STEP": a verified checkpoint of a job that the caller may read, for one of class `level`.
+ * NULL: answered. */
 static const Wafer__CheckpointState *named_checkpoint(struct request *request, const char *field,
-                                                      const char *text)
+                                                      const char *text, Wafer__Label__Level level)
 {
-    const struct facts *facts = facts_of(request);
+    const struct facts *facts = request->input->request.facts;
     const Wafer__CheckpointState *found = NULL;
     uint64_t id, step, epoch;
 
@@ -189,11 +243,15 @@ static const Wafer__CheckpointState *named_checkpoint(struct request *request, c
         return NULL;
     }
     const struct job *job = core_job(request->core, id);
-    bool known = job ? may_act(request, job->state.uid) : facts && facts->state->id == id;
+    bool known = job ? may(request, WAFER__ROLE__ACTION__read, job)
+                     : facts && facts->state && facts->state->id == id &&
+                           may_ended(request, WAFER__ROLE__ACTION__read, facts);
+    if (known && !class_covers(request, level, job ? job->spec->terms.level : facts->view->class_))
+        return NULL;
     if (known && job)
-        found = choose_live(job, false, step, epoch);
+        found = choose_live(job, step, epoch);
     else if (known)
-        found = choose(facts->checkpoints, facts->checkpoint_count, false, step, epoch);
+        found = choose(facts->checkpoints, facts->checkpoint_count, step, epoch);
     if (!known)
         refuse_unknown(request);
     else if (!found)
@@ -225,8 +283,6 @@ void on_submit(struct request *request)
     if (!spec_is_good(request, asked->spec))
         return;
     job_terms(asked->spec, &terms);
-    if (!priority_is_allowed(request, &terms))
-        return;
 
     size_t length = wafer__job_spec__get_packed_size(asked->spec);
     owned(free) uint8_t *packed = memory_new(length);
@@ -239,12 +295,14 @@ void on_submit(struct request *request)
             return;
     }
     if (terms.init_from) {
-        submission.origin = named_checkpoint(request, "resume.init_from", terms.init_from);
+        submission.origin =
+            named_checkpoint(request, "resume.init_from", terms.init_from, terms.level);
         submission.weights_only = true;
         if (!submission.origin)
             return;
     } else if (terms.resume_from && strchr(terms.resume_from, '@')) {
-        submission.origin = named_checkpoint(request, "resume.from", terms.resume_from);
+        submission.origin =
+            named_checkpoint(request, "resume.from", terms.resume_from, terms.level);
         if (!submission.origin || nothing_to_do(request, &terms, submission.origin))
             return;
         submission.lineage = submission.origin->lineage;
@@ -279,6 +337,41 @@ static int resume_step(struct request *request, uint64_t job, const char *from, 
     return -1;
 }
 
+/* What the new job starts from: the one that is named, and no other; or, when the choice is left to
+ * us, the newest good one, with older ones to fall back on. False: answered. */
+static bool find_start(struct request *request, const Wafer__JobState *ended,
+                       Wafer__CheckpointState *const *checkpoints, size_t count,
+                       struct origins *origins, struct submission *submission)
+{
+    uint64_t step, epoch;
+    bool any;
+
+    if (resume_step(request, ended->id, request->message->resume->from, &any, &step, &epoch) < 0)
+        return false;
+    if (!any) {
+        submission->origin = choose(checkpoints, count, step, epoch);
+        if (!submission->origin)
+            refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
+                   text_format("job %llu has no verified checkpoint at step %llu",
+                               (unsigned long long)ended->id, (unsigned long long)step));
+        return submission->origin;
+    }
+    origins_of(request->core, ended, checkpoints, count, origins);
+    if (origins->count) {
+        submission->origin = origins->states[0];
+        submission->older_origins = origins->states + 1;
+        submission->older_origin_count = origins->count - 1;
+        submission->weights_only = origins->weights_only;
+    } else if (ended->origin) {
+        refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
+               text_format("job %llu has no good checkpoint left, and what it started from is gone "
+                           "or damaged: submit it anew to begin at step 0",
+                           (unsigned long long)ended->id));
+        return false;
+    }
+    return true;
+}
+
 static void resume_ended(struct request *request, const Wafer__JobState *ended,
                          ProtobufCBinaryData packed, Wafer__CheckpointState *const *checkpoints,
                          size_t count)
@@ -292,23 +385,11 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
                                      .array_index =
                                          ended->has_array_index ? &ended->array_index : NULL,
                                      .queue = asked->pool ? asked->pool : ended->queue };
+    struct origins origins;
     struct job_terms terms;
-    uint64_t step, epoch;
-    bool any;
 
-    if (resume_step(request, ended->id, asked->from, &any, &step, &epoch) < 0)
+    if (!find_start(request, ended, checkpoints, count, &origins, &submission))
         return;
-    submission.origin = choose(checkpoints, count, any, step, epoch);
-    if (!submission.origin && any && ended->origin) {
-        submission.origin = ended->origin;
-        submission.weights_only = ended->weights_only;
-    }
-    if (!submission.origin && !any) {
-        refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
-               text_format("job %llu has no verified checkpoint at step %llu",
-                           (unsigned long long)ended->id, (unsigned long long)step));
-        return;
-    }
     Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, packed.len, packed.data);
     if (!spec) {
         refuse(request, ended->id, "E_INTERNAL", EX_SOFTWARE, NULL,
@@ -321,7 +402,12 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
         submission.key_hash = key_hash(request->uid, asked->key);
         submission.body_hash = hash64(packed.data, packed.len) ^ ended->id;
     }
-    if ((!asked->key ||
+    const struct pool *pool =
+        core_pool(request->core, submission.queue ? submission.queue
+                                 : terms.queue    ? terms.queue
+                                                  : request->core->pools[0].name);
+    if (may_submit(request, spec, &terms) && (!pool || class_fits(request, pool, terms.level)) &&
+        (!asked->key ||
          !answer_key(request, asked->key, submission.key_hash, submission.body_hash)) &&
         (submission.weights_only || !nothing_to_do(request, &terms, submission.origin)))
         submit(request, &submission);
@@ -337,7 +423,10 @@ static void resume_live(struct request *request, struct job *job)
 
     if (resume_step(request, id, asked->from, &any, &step, &epoch) < 0)
         return;
-    if (!any && !choose_live(job, false, step, epoch)) {
+    if (asked->pool &&
+        !class_fits(request, core_pool(request->core, asked->pool), job->spec->terms.level))
+        return;
+    if (!any && !choose_live(job, step, epoch)) {
         refuse(request, id, "E_CHECKPOINT", EX_DATAERR, "from",
                text_format("job %llu has no verified checkpoint at step %llu",
                            (unsigned long long)id, (unsigned long long)step));
@@ -358,10 +447,8 @@ static void resume_live(struct request *request, struct job *job)
         SET(&next, systems_count, asked->systems);
     if (!job_has_systems(job)) {
         next.state = WAFER__JOB__STATE__PENDING;
-        UNSET(&next, not_before_us);
         UNSET(&next, held_by_admin);
-        UNSET(&next, failures);
-        UNSET(&next, launch_refusals);
+        job_end_back_off(&next);
         if (asked->pool)
             next.queue = asked->pool;
     } else if (asked->pool) {
@@ -408,12 +495,8 @@ void on_resume(struct request *request)
         return;
     }
     /* Ended, and its last checkpoint is still being settled. */
-    size_t count = 0;
-    owned(free) Wafer__CheckpointState **states = NULL;
-    list_foreach (&job->checkpoints, link) {
-        states = memory_resize(states, count + 1, sizeof(Wafer__CheckpointState *));
-        states[count++] = &CONTAINER_OF(link, struct checkpoint, link)->state;
-    }
+    size_t count;
+    owned(free) Wafer__CheckpointState **states = checkpoint_states(job, &count);
     resume_ended(request, &job->state,
                  (ProtobufCBinaryData){ job->spec->length, job->spec->packed }, states, count);
 }

@@ -110,15 +110,20 @@ static bool change_make(struct request *request, const struct job *job, struct c
         if (bind_set(&change.spec->base, asked->set[i], &errors) < 0)
             good =
                 refuse_field(request, job, errors.items[0].field, text_copy(errors.items[0].text));
+    /* What decides where it may run, and who may make such a job, does not change. */
+    if (good && job_spec_check(change.spec, NULL, &errors) < 0)
+        good = refuse_field(request, job, errors.items[0].field, text_copy(errors.items[0].text));
     bind_errors_done(&errors);
-    if (!good || !spec_is_good(request, change.spec))
+    if (!good)
         return false;
     job_terms(change.spec, &change.terms);
     change.other_count = change.terms.systems_count != before->systems_count;
     change.other_limit = change.terms.limit_us != before->limit_us;
     change.other_priority = change.terms.priority != before->priority;
-    if (change.other_priority && !priority_is_allowed(request, &change.terms))
-        return false;
+    if (change.other_priority && change.terms.priority < 100 &&
+        !may(request, WAFER__ROLE__ACTION__urgent, job))
+        return refuse_field(request, job, "priority",
+                            text_copy("p0 is for operators (p1, p2 or p3)"));
     change.packed.len = wafer__job_spec__get_packed_size(change.spec);
     change.packed.data = memory_new(change.packed.len);
     wafer__job_spec__pack(change.spec, change.packed.data);

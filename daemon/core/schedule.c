@@ -49,6 +49,11 @@ void schedule_remove(struct core *core, struct job *job)
     pool->queued--;
 }
 
+bool pool_takes(const struct pool *pool, Wafer__Label__Level level)
+{
+    return !pool->classes || pool->classes & 1u << level;
+}
+
 /* ---- where ---- */
 
 static bool is_free(const struct system *system, const struct pool *pool)
@@ -137,6 +142,8 @@ static int own_obstacle(const struct core *core, const struct job *job, const st
 {
     const struct job_terms *terms = &job->spec->terms;
 
+    if (!pool_takes(pool, terms->level))
+        return WAFER__JOB__REASON__ClassNotAllowed;
     if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
         return job->state.launch_refusals ? WAFER__JOB__REASON__LaunchFailed
                                           : WAFER__JOB__REASON__RetryBackoff;
@@ -178,6 +185,10 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->reason = obstacle;
         ret->detail = text_format("needs %u system%s of one host; pool %s has at most %u", wanted,
                                   plural(wanted), pool->name, supply.known);
+    } else if (obstacle == WAFER__JOB__REASON__ClassNotAllowed) {
+        ret->reason = obstacle;
+        ret->detail = text_format("pool %s no longer takes data of class %s", pool->name,
+                                  level_name(job->spec->terms.level));
     } else if (obstacle == WAFER__JOB__REASON__ArrayLimit) {
         ret->reason = obstacle;
         ret->detail = text_format("%u elements of the array run, the most that it allows",
@@ -194,7 +205,7 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else if (ahead && ahead != job) {
         ret->reason = WAFER__JOB__REASON__Priority;
         ret->blocker_job = ahead->state.id;
-        ret->detail = text_format("job %llu is ahead of it", (unsigned long long)ahead->state.id);
+        ret->detail = text_copy("another job is ahead of it");
     } else if (supply.healthy < wanted) {
         ret->reason = WAFER__JOB__REASON__SystemUnavailable;
         ret->detail = text_format("needs %u system%s of one host; pool %s has %u that work", wanted,
@@ -287,6 +298,7 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
         return job->array && job->spec->terms.array_parallel &&
                job->array->running >= job->spec->terms.array_parallel;
     case WAFER__JOB__REASON__NeverFits: return pool->systems && wanted > supply.known;
+    case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, job->spec->terms.level);
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.widest;
     case WAFER__JOB__REASON__Priority: {

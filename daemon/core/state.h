@@ -57,6 +57,9 @@ struct checkpoint {
     struct hash hash;
     struct job *job;
     struct list link; /* job->checkpoints, by step, then epoch */
+    /* live */
+    struct timer timer;       /* while COMMITTED: when it is read back again */
+    unsigned verify_failures; /* it could not be read, for a cause that may pass */
 };
 
 /* Why a job waits: derived from the state whenever somebody asks. */
@@ -89,6 +92,7 @@ struct job {
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
     struct progress progress;
+    bool unsure; /* in a replay: a record of it could not be read, and it is not isolated yet */
 };
 
 struct system {
@@ -114,7 +118,8 @@ struct host {
 struct pool {
     char *name, *platform, *currency;
     int64_t price_micro;
-    bool stopped; /* durable, in core->queues */
+    unsigned classes; /* bits of Label.Level; 0: whatever */
+    bool stopped;     /* durable, in core->queues */
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
@@ -134,12 +139,14 @@ struct key {
 /* A client waits for a verdict; live. */
 struct verification {
     struct list link;
-    Wafer__CheckpointState *state;
+    Wafer__CheckpointState *state; /* follows the records of the checkpoint */
     uint64_t client, request;
+    uid_t uid;
 };
 
 struct core {
     struct core_config config;
+    struct access *access;
     struct pool *pools;
     size_t pool_count;
 
@@ -159,6 +166,7 @@ struct core {
 
     /* live */
     struct map arrays, links; /* links: number -> host */
+    struct map origins;       /* number of a checkpoint -> how many jobs hold it as an origin */
     struct timers timers;     /* cluster time */
     bool watched;
     struct list changed;       /* jobs that watchers hear of at the end of the step */
@@ -167,6 +175,8 @@ struct core {
     bool pass_wanted; /* something changed that may let a job start */
 
     /* of the step that runs */
+    struct rights rights;        /* of who asks */
+    const struct rights *asking; /* these, or NULL: nobody does */
     int64_t now_us, mono_us;
     struct records *records;
     struct effects *effects;
@@ -193,10 +203,13 @@ struct key *core_key(const struct core *core, uint64_t hash);
 
 /* The pool whose queue the job waits in; NULL when the site no longer has it. */
 struct pool *job_pool(const struct core *core, const struct job *job);
+bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
 uint32_t job_systems_wanted(const struct job *job);
 bool job_has_systems(const struct job *job);
 struct host *job_host(const struct core *core, const struct job *job); /* of its systems */
 bool checkpoint_is_settled(const Wafer__CheckpointState *state);
+/* All of the job by rising steps; the array is the caller's. */
+Wafer__CheckpointState **checkpoint_states(const struct job *job, size_t *ret_count);
 
 struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length);
 void spec_release(struct core *core, struct spec *spec);
@@ -255,6 +268,8 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
 /* Make a waiting job final. */
 void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer__Cause cause,
              const char *text, const uid_t *uid);
+/* Cut a back-off short. A wait without failures is for proof that an attempt is over: it stays. */
+void job_end_back_off(Wafer__JobState *next);
 void job_timer_due(struct core *core, struct job *job);
 void job_timer_set(struct core *core, struct job *job);
 
@@ -276,26 +291,82 @@ void attempt_times(struct job *job, const Wafer__PhaseTimes *times);
 
 /* ---- checkpoints.c ---- */
 
-/* The newest checkpoint that the job may resume from; NULL: from its origin, or the beginning. */
+/* The newest checkpoint of its own that the job may resume from; NULL: from its origin, or the
+ * beginning. */
 const Wafer__CheckpointState *checkpoint_to_resume(const struct job *job);
+/* A person who resumes from a step gives up what was written beyond it until then: it is no longer
+ * something to go back to by ourselves. */
+bool checkpoint_is_given_up(const Wafer__JobState *job, const Wafer__CheckpointState *state);
+/* The one that a person named to resume from is not there any more, and nothing came after it. */
+bool checkpoint_named_is_lost(const struct job *job);
+/* An attempt could not read what it was to start from. False: there is nothing else that the next
+ * one may start from. */
+bool checkpoint_unreadable(struct core *core, struct job *job, const char *why);
+/* The newest step that the job could go back to if this checkpoint (or NULL) were not there. */
+uint64_t checkpoint_committed_without(const struct job *job, const struct checkpoint *lost);
 /* A verdict is to come that may give it a newer one. */
 bool checkpoint_is_awaited(const struct job *job);
 void checkpoint_reported(struct core *core, struct host *host,
                          const Wafer__CheckpointReport *report);
 void checkpoint_verdict(struct core *core, const struct input *input);
+/* Such an error of a read says that the bytes are not what was written; any other may pass. */
+bool checkpoint_is_damage(int error);
 void checkpoint_begun_lost(struct core *core,
                            struct job *job); /* WRITING ones are INCOMPLETE now */
 void checkpoint_drop_incomplete(struct core *core, struct job *job);
-void checkpoint_retain(struct core *core, struct job *job);
 void checkpoint_delete(struct core *core, struct checkpoint *checkpoint, const char *why,
                        const uid_t *uid);
-void checkpoint_mark_corrupt(struct core *core, struct checkpoint *checkpoint, const char *why);
 /* Of a job that is history. */
 void checkpoint_delete_ended(struct core *core, const Wafer__CheckpointState *state,
                              const char *why, const uid_t *uid);
-bool checkpoint_is_origin(const struct core *core, uint64_t number); /* of another job */
-/* NULL, or why this one must stay. */
-const char *checkpoint_kept_because(const struct core *core, const struct checkpoint *checkpoint);
+
+/* ---- origins.c ---- */
+
+enum { ORIGINS_MAX = 8 }; /* each record of the job carries them */
+
+struct origins { /* borrowed; newest first */
+    Wafer__CheckpointState *states[ORIGINS_MAX];
+    size_t count;
+    bool weights_only;
+};
+
+/* Of an ended job: its own verified checkpoints, then what it may have started from itself. */
+void origins_of(const struct core *core, const Wafer__JobState *ended,
+                Wafer__CheckpointState *const *checkpoints, size_t count, struct origins *ret);
+bool checkpoint_is_origin(const struct core *core, uint64_t number); /* of any job in memory */
+/* NULL: the job has no such origin. */
+const Wafer__CheckpointState *origin_numbered(const struct job *job, uint64_t number);
+/* The newest that is still good; NULL: none is. */
+const Wafer__CheckpointState *origin_to_resume(const struct job *job);
+/* For apply.c: a job came (1) or left (-1); a checkpoint changed. */
+void origins_count(struct core *core, const Wafer__JobState *state, int change);
+void origins_follow(struct core *core, const Wafer__CheckpointState *next);
+
+/* ---- retention.c ---- */
+
+enum retention {
+    RETAINED_NOT, /* it may go */
+    RETAINED_UNSETTLED,
+    RETAINED_NEWEST,
+    RETAINED_PINNED,
+    RETAINED_ATTEMPT,
+    RETAINED_NEXT,
+    RETAINED_ORIGIN,
+    RETAINED_LAST, /* from here on the rules of the job: checkpoint.keep */
+    RETAINED_EVERY,
+    RETAINED_BEST,
+};
+
+/* Of `count` checkpoints of `job` by rising steps, why each stays. Its rules speak of verified
+ * ones only: what else may go here is damaged, or was never complete. */
+void retention_decide(const struct core *core, const Wafer__JobState *job,
+                      const struct job_terms *terms, Wafer__CheckpointState *const *states,
+                      size_t count, enum retention *ret);
+/* In words; NULL when it may go. */
+char *retention_text(enum retention why, const struct job_terms *terms);
+/* Copies of the verified ones that go when `good` is verified too. Free each, and the array. */
+Wafer__CheckpointState **retention_drops(const struct core *core, struct checkpoint *good,
+                                         size_t *ret_count);
 
 /* ---- hosts.c ---- */
 
@@ -310,6 +381,8 @@ void host_clock_changed(struct core *core);
 void request_handle(struct core *core, const struct input *input);
 /* Answer who waited for this verdict. */
 void verifications_done(struct core *core, const struct input *input);
+/* For apply.c: a checkpoint changed that somebody may wait for. */
+void verifications_follow(struct core *core, const Wafer__CheckpointState *next);
 
 /* ---- hash.c ---- */
 

@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum timer_owner { TIMER_JOB, TIMER_KEY, TIMER_CHECKPOINT };
+
 struct timer {
     int64_t due_us;
-    size_t place;      /* in the heap, from 1; 0: not set */
-    bool owner_is_key; /* a client key; else a job */
+    size_t place; /* in the heap, from 1; 0: not set */
+    enum timer_owner owner;
 };
 
 struct timers {

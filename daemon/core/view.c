@@ -22,6 +22,18 @@ static Wafer__Decimal *decimal_new(int64_t micro)
     return decimal;
 }
 
+/* Whoever may not know of a job hears that there is one, and not which. Watchers, who are not known
+ * here, hear of their own alone. */
+static bool may_name(const struct core *core, const struct job *job, uint64_t blocker)
+{
+    struct object object;
+
+    if (!core_object(core, blocker, &object))
+        return false;
+    return core->asking ? rights_permit(core->asking, WAFER__ROLE__ACTION__show, &object)
+                        : object.owner == job->state.uid;
+}
+
 static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct job *job)
 {
     Wafer__Job__WaitReason *reason = NEW(Wafer__Job__WaitReason);
@@ -41,7 +53,7 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
     reason->code = wait.reason;
     reason->detail = wait.detail;
     reason->since = view_time(wait.since_us);
-    if (wait.blocker_job) {
+    if (wait.blocker_job && may_name(core, job, wait.blocker_job)) {
         reason->blockers = NEW(Wafer__Job__Blocker *);
         reason->n_blockers = 1;
         reason->blockers[0] = NEW(Wafer__Job__Blocker);
@@ -192,8 +204,6 @@ static void view_spec(Wafer__Job *view, const Wafer__JobSpec *spec)
     view->name = text_copy(spec->name);
     view->title = text_copy(spec->title);
     view->project = text_copy(spec->project);
-    SET(view, class_,
-        spec->data && spec->data->has_class_ ? spec->data->class_ : WAFER__LABEL__LEVEL__internal);
     if (spec->has_run_class)
         SET(view, run_class, spec->run_class);
     view->n_labels = spec->n_labels;
@@ -240,6 +250,7 @@ Wafer__Job *view_job(const struct core *core, const struct job *job)
     }
     SET(view, attempt, state->attempt);
     view_spec(view, job->spec->message);
+    SET(view, class_, job->spec->terms.level);
     SET(view, uid, state->uid);
     view->queue = text_copy(pool           ? pool->name
                             : state->queue ? state->queue

@@ -285,7 +285,7 @@ void agent_on_lease_end(struct agent *agent, int64_t now_us, struct agent_effect
         struct job *job = CONTAINER_OF(link, struct job, link);
         if (job->run)
             end_run(agent, job, WAFER__CAUSE__SYSTEM_LOST,
-                    "no word from the controller within the lease", NULL, effects);
+                    "the lease has ended without a new word from the controller", NULL, effects);
     }
 }
 

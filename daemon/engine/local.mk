@@ -7,6 +7,7 @@ libengine_a_SOURCES = \
   daemon/engine/compile.c daemon/engine/compile.h \
   daemon/engine/effects.c daemon/engine/effects.h \
   daemon/engine/heap.c daemon/engine/heap.h \
+  daemon/engine/lease.c daemon/engine/lease.h \
   daemon/engine/loss.c daemon/engine/loss.h \
   daemon/engine/metrics.c daemon/engine/metrics.h \
   daemon/engine/phases.c daemon/engine/phases.h \

@@ -270,8 +270,11 @@ void run_on_read(struct run *run, int64_t now_us, int error, const char *why,
     if (run->state != RUN_WEIGHTS || run->io_done)
         return;
     if (error < 0) {
-        run_end(run, now_us, WAFER__CAUSE__CHECKPOINT_UNREADABLE, why ? why : strerror(-error),
-                NULL);
+        bool is_damaged = error == -EBADMSG || error == -ENOENT;
+        run_end(run, now_us,
+                is_damaged ? WAFER__CAUSE__CHECKPOINT_UNREADABLE
+                           : WAFER__CAUSE__CHECKPOINT_UNREACHABLE,
+                why ? why : strerror(-error), NULL);
         return;
     }
     run->io_done = true;

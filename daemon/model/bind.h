@@ -80,6 +80,14 @@ char *bind_yaml_text(const ProtobufCMessage *message);
 void bind_leaves(const ProtobufCMessage *message,
                  void (*each)(void *userdata, const char *path, const char *text), void *userdata);
 
+/* Called for each key of the message itself that differs, with both values as people write them and
+ * "default" for what is not set; both are NULL when one is a list or a message. */
+typedef void (*bind_differ_fn)(void *userdata, const char *key, const char *from, const char *to);
+
+/* Compare two messages of one type, key by key in schema order. */
+void bind_differ(const ProtobufCMessage *from, const ProtobufCMessage *to, bind_differ_fn differ,
+                 void *userdata);
+
 /* The nearest of `names` (NULL ends them) to what somebody wrote, or NULL when none is near. */
 const char *bind_nearest(const char *written, const char *const *names);
 

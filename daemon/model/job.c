@@ -63,6 +63,11 @@ const char *cause_name(Wafer__Cause cause)
     return name_of(&wafer__cause__descriptor, (int)cause);
 }
 
+const char *level_name(Wafer__Label__Level level)
+{
+    return name_of(&wafer__label__level__descriptor, (int)level);
+}
+
 const char *record_kind_name(Wafer__RecordKind kind)
 {
     return name_of(&wafer__record_kind__descriptor, (int)kind);

@@ -64,6 +64,7 @@ struct job_terms {
     uint32_t keep_last, keep_best;
     bool best_is_max;
     uint64_t keep_every_steps; /* 0: none */
+    Wafer__Label__Level level; /* of its data, so of all that it makes */
     uint32_t retry_max;
     bool retry_counts_all;
     uint32_t retry_never; /* bit 1 << cause */
@@ -73,6 +74,8 @@ struct job_terms {
     const char *resume_from, *init_from;              /* NULL: none, or auto */
 };
 void job_terms(const Wafer__JobSpec *spec, struct job_terms *ret);
+
+const char *level_name(Wafer__Label__Level level); /* "internal" */
 
 /* Parameters of the model: as given, or 12 L h^2 + V h + s h (embeddings included). */
 uint64_t job_parameters(const Wafer__ModelSpec *model);

@@ -105,6 +105,8 @@ void job_terms(const Wafer__JobSpec *spec, struct job_terms *ret)
         .batch = workload ? workload->batch : 0,
         .seq = workload ? sequence_length(workload->model) : 0,
         .max_cost_micro = spec->stop && spec->stop->max_cost ? spec->stop->max_cost->micro : 0,
+        .level = spec->data && spec->data->has_class_ ? spec->data->class_
+                                                      : WAFER__LABEL__LEVEL__internal,
         .array_first = 1, /* after the last: no array */
         .name = spec->name,
         .queue = spec->queue,

@@ -27,6 +27,8 @@
 #define LIMIT_FIRST_FRAME_MS      5000
 #define LIMIT_FRAME_MS            30000 /* from its first byte to its last */
 
+#define LIMIT_VERIFICATIONS_PER_UID 16 /* asked for, and not answered yet */
+
 /* Queued for one reader; beyond it a stream loses messages. */
 #define LIMIT_OUTPUT_BYTES (4 << 20)
 

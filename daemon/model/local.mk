@@ -3,6 +3,7 @@ noinst_LIBRARIES += libmodel.a
 libmodel_a_SOURCES = \
   daemon/model/bind.h \
   daemon/model/bind_check.c \
+  daemon/model/bind_differ.c \
   daemon/model/bind_error.c \
   daemon/model/bind_field.c daemon/model/bind_field.h \
   daemon/model/bind_json.c \

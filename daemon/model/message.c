@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 
 ProtobufCMessage *message_copy(const ProtobufCMessage *message)
@@ -17,4 +19,16 @@ ProtobufCMessage *message_copy(const ProtobufCMessage *message)
     if (packed != small)
         free(packed);
     return copy;
+}
+
+bool message_is_equal(const ProtobufCMessage *a, const ProtobufCMessage *b)
+{
+    size_t length = protobuf_c_message_get_packed_size(a);
+
+    if (a->descriptor != b->descriptor || protobuf_c_message_get_packed_size(b) != length)
+        return false;
+    owned(free) uint8_t *packed = memory_new(2 * length);
+    protobuf_c_message_pack(a, packed);
+    protobuf_c_message_pack(b, packed + length);
+    return memcmp(packed, packed + length, length) == 0;
 }

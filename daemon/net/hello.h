@@ -12,7 +12,7 @@
 
 #define NET_MAGIC 0x57464452u /* "WFDR" */
 #define NET_MAJOR 1
-#define NET_MINOR 0
+#define NET_MINOR 1
 
 #define HELLO_PROGRAM_MAX 256  /* bytes of a program's name and version */
 #define HELLO_LIMIT_BYTES 4096 /* of a Hello; a later minor may say more */

@@ -1,6 +1,7 @@
 # daemon/net — frames, sockets, who is calling, both ends of a link; sd-event
 noinst_LIBRARIES += libnet.a
 libnet_a_SOURCES = \
+  daemon/net/activation.c daemon/net/activation.h \
   daemon/net/address.c daemon/net/address.h \
   daemon/net/bucket.c daemon/net/bucket.h \
   daemon/net/client.c daemon/net/client.h \

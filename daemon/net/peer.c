@@ -1,9 +1,34 @@
 #include "net/peer.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
+#include "base/memory.h"
+
 #define UID_OVERFLOW 65534
+
+int peer_groups(int fd, gid_t **ret, size_t *ret_count)
+{
+    gid_t few[64];
+    socklen_t length = sizeof(few);
+    int r = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, few, &length);
+
+    if (r < 0 && errno != ERANGE)
+        return -errno;
+    gid_t *groups = memory_new(length);
+    if (r == 0)
+        memcpy(groups, few, length);
+    else if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0) {
+        r = -errno;
+        free(groups);
+        return r;
+    }
+    *ret = groups;
+    *ret_count = length / sizeof(*groups);
+    return 0;
+}
 
 int peer_credentials(int fd, uid_t *ret_uid, gid_t *ret_gid, pid_t *ret_pid)
 {

@@ -9,11 +9,12 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "engine/lease.h"
+#include "log/log.h"
 #include "model/limits.h"
 #include "net/connect.h"
 #include "net/link.h"
 #include "net/unpack.h"
-#include "sim/log.h"
 #include "sim/logs.h"
 #include "sim/notices.h"
 #include "sim/pace.h"
@@ -47,6 +48,7 @@ struct host {
     struct agent *agent;
     struct agent_effects effects;
     struct map progress_sent; /* by job: when, as struct sent */
+    struct notices *notices;
 
     struct pace pace;
 
@@ -56,7 +58,7 @@ struct host {
     bool ending;
     int connect_error; /* logged already */
     int64_t backoff_us;
-    int64_t lease_us; /* 0: none runs */
+    struct lease lease;
 
     /* All on CLOCK_BOOTTIME: a machine that slept has not renewed its lease. */
     sd_event_source *on_time, *on_heartbeat, *on_lease, *on_connect, *on_welcome, *on_linger;
@@ -117,7 +119,7 @@ static void take_anchor(struct host *host, const Wafer__ClockAnchor *anchor)
 /* Four to a lease, but no storm whatever the lease. */
 static void arm_heartbeat(struct host *host)
 {
-    int64_t span_us = host->lease_us / 4;
+    int64_t span_us = host->lease.span_us / 4;
 
     timer_in(host->on_heartbeat, span_us < HEARTBEAT_MIN_US ? HEARTBEAT_MIN_US : span_us);
 }
@@ -138,7 +140,7 @@ static void link_drop(struct host *host, const char *why)
     int enabled = SD_EVENT_OFF;
 
     if (host->welcomed)
-        log_write(LOG_WARNING, "link to the controller lost: %s", why);
+        log_warning("link to the controller lost: %s", why);
     host->link = link_free(host->link);
     host->registered = host->welcomed = false;
     timer_off(host->on_heartbeat);
@@ -179,22 +181,26 @@ static bool can_wait(const struct host *host, const Wafer__ToController *message
            link_queued(host->link) > LIMIT_OUTPUT_BYTES / 2;
 }
 
-static void send_message(struct host *host, const Wafer__ToController *message)
+static void send_message(struct host *host, Wafer__ToController *message)
 {
     if (can_wait(host, message))
         return;
+    if (message->report) {
+        message->report->has_sent_us = true;
+        message->report->sent_us = lease_stamp(&host->lease, boottime_us());
+    }
     if (message->progress && !progress_is_due(host, message->progress))
         return;
     if (message->ended)
         on_attempt_end(host, message->ended);
-    notice_message(message);
+    notices_message(host->notices, message);
     if (!host->registered)
         return;
     int r = link_send(host->link, &message->base);
     if (r == -ENOBUFS)
         link_drop(host, "the controller does not read, and the queue is full");
     else if (r < 0 && r != -EPIPE) /* a link that is gone says so itself */
-        log_write(LOG_ERR, "a message could not be sent: %s", strerrordesc_np(-r));
+        log_error("a message could not be sent: %s", strerrordesc_np(-r));
 }
 
 /* --- the agent --- */
@@ -248,12 +254,19 @@ static void announce(struct host *host)
     host->announced = true;
 }
 
+static void renew_lease(struct host *host, const int64_t *echo_us)
+{
+    lease_renew(&host->lease, echo_us, boottime_us());
+    timer_at(host->on_lease, lease_due_us(&host->lease));
+}
+
 static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
 {
     bool known = host->welcomed;
 
     host->welcomed = true;
-    host->lease_us = welcome->lease_us > 0 ? welcome->lease_us : 1;
+    lease_grant(&host->lease, welcome->lease_us);
+    renew_lease(host, welcome->has_echo_us ? &welcome->echo_us : NULL);
     host->backoff_us = BACKOFF_FIRST_US;
     host->connect_error = 0;
     take_anchor(host, welcome->clock);
@@ -261,11 +274,10 @@ static void on_welcome(struct host *host, const Wafer__Welcome *welcome)
     timer_off(host->on_linger);
     arm_heartbeat(host);
     if (!known)
-        log_write(LOG_NOTICE,
-                  "registered with the controller: term %" PRIu64 ", speed %" PRIu32
-                  ", lease %" PRId64 " ms; jobs running here: %zu",
-                  welcome->term, welcome->clock->speed, welcome->lease_us / 1000,
-                  agent_running(host->agent));
+        log_notice("registered with the controller: term %" PRIu64 ", speed %" PRIu32
+                   ", lease %" PRId64 " ms; jobs running here: %zu",
+                   welcome->term, welcome->clock->speed, welcome->lease_us / 1000,
+                   agent_running(host->agent));
     announce(host);
 }
 
@@ -273,12 +285,13 @@ static void on_message(struct host *host, const Wafer__ToAgent *message)
 {
     if (message->welcome)
         on_welcome(host, message->welcome);
-    if (!host->welcomed) /* there is no time yet, and no lease */
+    if (!host->welcomed || !host->lease.runs) /* there is no time yet, or no lease */
         return;
     if (message->clock)
         take_anchor(host, message->clock);
-    notice_order(message);
-    timer_in(host->on_lease, host->lease_us);
+    if (message->beat)
+        renew_lease(host, message->beat->has_echo_us ? &message->beat->echo_us : NULL);
+    notices_order(host->notices, message);
     agent_on_message(host->agent, take_time(host), message, &host->effects);
     carry_out(host);
 }
@@ -314,7 +327,7 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
 static void connect_failed(struct host *host, int error, const char *why)
 {
     if (error != host->connect_error)
-        log_write(LOG_WARNING, "cannot register with the controller: %s; trying again", why);
+        log_warning("cannot register with the controller: %s; trying again", why);
     host->connect_error = error;
 }
 
@@ -356,9 +369,10 @@ static int on_lease(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct host *host = userdata;
 
-    log_write(LOG_WARNING,
-              "no word from the controller for %" PRId64 " ms: the lease ends; jobs stopped: %zu",
-              host->lease_us / 1000, agent_running(host->agent));
+    log_warning("the controller has heard nothing of us, or we nothing of it, for %" PRId64
+                " ms: the lease ends; jobs stopped: %zu",
+                host->lease.span_us / 1000, agent_running(host->agent));
+    lease_end(&host->lease);
     agent_on_lease_end(host->agent, take_time(host), &host->effects);
     carry_out(host);
     if (host->link)
@@ -410,8 +424,8 @@ static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct host *host = userdata;
 
-    log_write(LOG_NOTICE, "the controller has been gone for %" PRId64 " s: ending",
-              host->config->linger_us / 1000000);
+    log_notice("the controller has been gone for %" PRId64 " s: ending",
+               host->config->linger_us / 1000000);
     return sd_event_exit(host->event, 0);
 }
 
@@ -480,6 +494,7 @@ int host_new(sd_event *event, const struct host_config *config, struct host **re
     agent.boot_id = sd_id128_to_uuid_string(boot_id, host->boot_id);
     agent.progress_us = PROGRESS_US;
     host->agent = agent_new(&agent);
+    host->notices = notices_new();
     timer_in(host->on_connect, 0);
     if (config->linger_us > 0)
         timer_in(host->on_linger, config->linger_us);
@@ -502,6 +517,7 @@ struct host *host_free(struct host *host)
     vault_close(host->vault);
     agent_effects_clear(&host->effects);
     agent_free(host->agent);
+    notices_free(host->notices);
     while ((sent = map_next(&host->progress_sent, &cursor)))
         free(sent);
     map_done(&host->progress_sent);

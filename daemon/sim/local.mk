@@ -4,7 +4,6 @@ noinst_LIBRARIES += libsim.a
 libsim_a_SOURCES = \
   daemon/sim/clock.c daemon/sim/clock.h \
   daemon/sim/host.c daemon/sim/host.h \
-  daemon/sim/log.c daemon/sim/log.h \
   daemon/sim/logs.c daemon/sim/logs.h \
   daemon/sim/notices.c daemon/sim/notices.h \
   daemon/sim/options.c daemon/sim/options.h \
@@ -13,7 +12,7 @@ libsim_a_SOURCES = \
   daemon/sim/shards.c daemon/sim/shards.h \
   daemon/sim/workers.c daemon/sim/workers.h
 
-SIM_LIBS = libsim.a libnet.a libvault.a libengine.a $(MODEL_LIBS) $(SYSTEMD_LIBS) -lpthread
+SIM_LIBS = libsim.a liblog.a libnet.a libvault.a libengine.a $(MODEL_LIBS) $(SYSTEMD_LIBS) -lpthread
 
 wafersim_SOURCES = daemon/sim/main.c
 wafersim_LDADD = $(SIM_LIBS)

@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "sim/log.h"
+#include "log/log.h"
 
 enum { RETRY_US = 250000, NOTE_WIDTH = 100, NOTE_BYTES = 640 * NOTE_WIDTH };
 
@@ -160,19 +160,25 @@ static void stream_put_back(struct stream *stream, struct log_task *task)
     buffer_done(&added);
 }
 
+static struct log_about about_stream(const struct stream *stream)
+{
+    return (struct log_about){ .job = stream->job, .attempt = stream->attempt };
+}
+
 static void stream_failed(struct stream *stream, struct log_task *task)
 {
+    const struct log_about about = about_stream(stream);
     struct logs *logs = stream->logs;
 
     if (map_get(&logs->by_job, stream->job) != stream) {
-        log_job(LOG_WARNING, stream->job, NULL, "the end of its log is lost: %s", task->diag.text);
+        log_write_some(LOG_WARNING, &about, "the end of its log is lost: %s", task->diag.text);
         stream_free(stream); /* a newer epoch is on: this one may write no more */
         return;
     }
     stream_put_back(stream, task);
     stream->failing = true;
     if (!logs->complained)
-        log_job(LOG_WARNING, stream->job, NULL, "%s; trying again", task->diag.text);
+        log_write_some(LOG_WARNING, &about, "%s; trying again", task->diag.text);
     logs->complained = true;
     sd_event_source_set_time_relative(logs->retry, RETRY_US);
     sd_event_source_set_enabled(logs->retry, SD_EVENT_ONESHOT);
@@ -182,13 +188,14 @@ static void done(struct task *base)
 {
     struct log_task *task = CONTAINER_OF(base, struct log_task, task);
     struct stream *stream = task->stream;
+    const struct log_about about = about_stream(stream);
 
     stream->writing = false;
     if (task->error < 0) {
         stream_failed(stream, task);
     } else {
         if (stream->logs->complained)
-            log_job(LOG_NOTICE, stream->job, NULL, "its log is written again");
+            log_write_some(LOG_NOTICE, &about, "its log is written again");
         stream->logs->complained = false;
         stream->fresh = false;
         stream_write(stream);

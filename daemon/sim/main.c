@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "config.h"
+#include "log/log.h"
 #include "sim/host.h"
-#include "sim/log.h"
 #include "sim/options.h"
 #include "sim/platforms.h"
 
@@ -85,21 +85,21 @@ static int host_run(const struct options *options, const struct agent_pool *pool
 
     int r = loop_new(&event);
     if (r < 0) {
-        log_write(LOG_ERR, "no event loop: %s", strerrordesc_np(-r));
+        log_error("no event loop: %s", strerrordesc_np(-r));
         return EX_OSERR;
     }
     r = host_new(event, &config, &host, &diag);
     if (r < 0) {
-        log_write(LOG_ERR, "%s", diag.text);
+        log_error("%s", diag.text);
         return EX_CANTCREAT;
     }
     r = sd_event_loop(event);
     sd_notify(0, "STOPPING=1");
     if (r < 0) {
-        log_write(LOG_ERR, "the event loop failed: %s", strerrordesc_np(-r));
+        log_error("the event loop failed: %s", strerrordesc_np(-r));
         return EX_OSERR;
     }
-    log_write(LOG_NOTICE, "ends");
+    log_notice("ends");
     return EXIT_SUCCESS;
 }
 

@@ -4,7 +4,12 @@
 
 #include "agent.pb-c.h"
 
-void notice_order(const Wafer__ToAgent *order);
-void notice_message(const Wafer__ToController *message);
+struct notices;
+
+struct notices *notices_new(void);
+struct notices *notices_free(struct notices *notices); /* always NULL */
+
+void notices_order(struct notices *notices, const Wafer__ToAgent *order);
+void notices_message(struct notices *notices, const Wafer__ToController *message);
 
 #endif

@@ -25,6 +25,7 @@ static const char *const kinds[] = {
     [WAFER__RECORD_KIND__HOST_CHANGED] = "HOST_CHANGED",
     [WAFER__RECORD_KIND__STATE_RESTORED] = "STATE_RESTORED",
     [WAFER__RECORD_KIND__JOB_UPDATED] = "JOB_UPDATED",
+    [WAFER__RECORD_KIND__SETTINGS_CHANGED] = "SETTINGS_CHANGED",
 };
 
 static const char *const checkpoint_kinds[] = {

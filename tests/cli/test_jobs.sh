@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that make, change and await jobs: what is asked of the controller, told, and exited with.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 36
+plan 37
 
 cat >"$folder/job.yaml" <<'END'
 apiVersion: wafer/v1
@@ -309,6 +309,23 @@ printf -- '--- watch\njob: {id: 7, state: TIMEOUT}\n' >>"$folder/logs-f"
 run logs-f logs -f 7
 exits 4 && printf 'step 1\nstep 2\n' | out_is && asked "follow: true"
 ok "logs -f ends with the job and exits with its outcome"
+
+cat >"$folder/logs-again" <<END
+--- logs
+more: true
+log: {attempt: 2, offset: 70, text: $(hex "step 1
+")}
+--- close
+--- logs
+log: {attempt: 2, offset: 77, text: $(hex "step 2
+")}
+--- watch
+job: {id: 7, state: SUCCEEDED}
+END
+run logs-again logs -f --tail 1 7
+exits 0 && printf 'step 1\nstep 2\n' | out_is && asked "from_attempt: 2" && asked "from_offset: 77" &&
+    echo "wafer: logs: the controller went away: connecting again" | err_is
+ok "logs -f goes on where it was when the controller comes back"
 
 run logs logs -f 7.2
 exits 0 && asked "attempt: 2"

@@ -152,9 +152,9 @@ checkpoints:
 END
 run checkpoints ckpt ls 7
 exits 0 && out_is <<'END'
-CHECKPOINT  STATE         SIZE  PIN  CREATED                    DETAIL
-7@9000.2    VERIFIED  27.0 GiB  yes  2026-01-15 08:00:00+00:00  -
-7@10000.2   CORRUPT   27.0 GiB  -    2026-01-15 09:00:00+00:00  shard 2: digest+
+CHECKPOINT  STATE         SIZE  PIN  DETAIL
+7@9000.2    VERIFIED  27.0 GiB  yes  -
+7@10000.2   CORRUPT   27.0 GiB  -    shard 2: digest differs
 2 checkpoints, 54.0 GiB
 END
 ok "ckpt ls at 80 columns"

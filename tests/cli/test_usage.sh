@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is typed wrong is refused with 64 and the nearest right word, and nothing is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 45
+plan 46
 
 refused() { # STATUS "what it says" ARGUMENT...
     wanted=$1 says=$2
@@ -47,6 +47,8 @@ refused 64 "wafer: submit: --systems: '2..' is no number like 4 or 2..4" submit 
 refused 64 "wafer: resume: --systems: a job needs at least one" resume 7 --systems 0
 refused 66 "wafer: submit: cannot open 'no.yaml': No such file or directory" submit no.yaml
 refused 66 "wafer: submit: cannot read '/': Is a directory" submit /
+mkfifo "$folder/pipe"
+refused 66 "wafer: submit: '$folder/pipe' is a pipe that nobody wrote to" submit "$folder/pipe"
 refused 64 "wafer: help: no help on 'submti': did you mean 'wafer submit'?" help submti
 
 alone wait 7 --timeout 90

@@ -136,6 +136,8 @@ static void render_agent(struct buffer *text, const Wafer__ToAgent *message)
 {
     if (message->welcome)
         buffer_append_text(text, "welcome");
+    if (message->welcome && message->welcome->has_echo_us)
+        number(text, "echo", (uint64_t)message->welcome->echo_us);
     if (message->clock)
         buffer_append_text(text, "clock");
     if (message->start) {

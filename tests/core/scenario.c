@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "model/bind.h"
 #include "model/job.h"
+#include "model/message.h"
 #include "render.h"
 
 #define WORDS                      32
@@ -33,8 +34,8 @@ struct scenario {
 
 static struct core *make_core(void)
 {
-    static const struct core_pool pools[] = { { "wafer", "cs2", 10000000, "EUR" },
-                                              { "gpu", "gpu", 0, "EUR" } };
+    static const struct core_pool pools[] = { { "wafer", "cs2", 10000000, "EUR", 0 },
+                                              { "gpu", "gpu", 0, "EUR", 3 } };
     const struct core_config config = { .pools = pools,
                                         .pool_count = 2,
                                         .lease_us = 30000000,
@@ -128,11 +129,29 @@ static void step(struct scenario *scenario)
 /* What history knows of a job: the newest of each in the journal. */
 struct history {
     struct facts facts;
+    Wafer__JobState *state;
     Wafer__CheckpointState *checkpoints[64];
 };
 
+static void history_donep(struct history *history)
+{
+    wafer__job_state__free_unpacked(history->state, NULL);
+}
+
+/* What has become of a checkpoint that another job began from. */
+static void refresh(const struct scenario *scenario, Wafer__CheckpointState *origin)
+{
+    for (size_t i = 0; i < scenario->journal.count; i++) {
+        const Wafer__CheckpointState *next = scenario->journal.items[i]->checkpoint;
+        if (next && next->number == origin->number)
+            origin->state = next->state;
+    }
+}
+
 static void recall(const struct scenario *scenario, uint64_t id, struct history *ret)
 {
+    const Wafer__JobState *ended = NULL;
+
     *ret = (struct history){ .facts = { .view = NULL } };
     ret->facts.checkpoints = ret->checkpoints;
     for (size_t i = 0; i < scenario->journal.count; i++) {
@@ -142,7 +161,7 @@ static void recall(const struct scenario *scenario, uint64_t id, struct history 
         if (record->has_spec)
             ret->facts.spec = record->spec;
         if (record->kind == WAFER__RECORD_KIND__JOB_ENDED)
-            ret->facts.state = record->job_state;
+            ended = record->job_state;
         if (record->view)
             ret->facts.view = record->view;
         if (!record->checkpoint)
@@ -154,20 +173,31 @@ static void recall(const struct scenario *scenario, uint64_t id, struct history 
         if (place == ret->facts.checkpoint_count)
             ret->facts.checkpoint_count++;
         ret->checkpoints[place] = record->checkpoint;
+        if (record->checkpoint->state == WAFER__CHECKPOINT__STATE__DELETED)
+            memmove(ret->checkpoints + place, ret->checkpoints + place + 1,
+                    (--ret->facts.checkpoint_count - place) * sizeof(*ret->checkpoints));
     }
+    if (!ended)
+        return;
+    ret->facts.state = ret->state = MESSAGE_COPY(ended);
+    if (ret->state->origin)
+        refresh(scenario, ret->state->origin);
+    for (size_t i = 0; i < ret->state->n_older_origins; i++)
+        refresh(scenario, ret->state->older_origins[i]);
 }
 
 static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t facts_job)
 {
-    struct history history;
-    uid_t owner;
+    owned(history_done) struct history history;
+    struct object object;
 
     recall(scenario, facts_job, &history);
     request->id = 1;
     scenario->input.type = INPUT_REQUEST;
     scenario->input.request.message = request;
-    scenario->input.request.uid = (uid_t)value(scenario, "uid", 1000);
-    if (facts_job && !core_owner(scenario->core, facts_job, &owner) && history.facts.state)
+    scenario->input.request.subject =
+        (struct subject){ .uid = (uid_t)value(scenario, "uid", 1000) };
+    if (facts_job && !core_object(scenario->core, facts_job, &object) && history.facts.state)
         scenario->input.request.facts = &history.facts;
     step(scenario);
 }
@@ -260,6 +290,7 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     } else if (strcmp(verb, "prune") == 0) {
         request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
         request.checkpoint_prune = &prune;
+        SET(&prune, dry_run, value(scenario, "dry", 0) != 0);
     } else {
         resume.from = (char *)word(scenario, "from", NULL);
         resume.pool = (char *)word(scenario, "pool", NULL);
@@ -354,7 +385,7 @@ static Wafer__Fence fence_of(struct scenario *scenario)
     return fence;
 }
 
-/* `systems=a,b running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
+/* `systems=a,b sent=9 running=7 epoch=1 step=5`: one running job is all that a scenario needs. */
 static void on_report(struct scenario *scenario, const char *verb)
 {
     Wafer__ToController message = WAFER__TO_CONTROLLER__INIT;
@@ -369,6 +400,8 @@ static void on_report(struct scenario *scenario, const char *verb)
     report.boot_id = (char *)word(scenario, "boot", "b1");
     report.registration = strcmp(verb, "up") == 0;
     report.time_us = scenario->input.time_us;
+    report.has_sent_us = word(scenario, "sent", NULL) != NULL;
+    report.sent_us = (int64_t)value(scenario, "sent", 0);
     for (char *rest = names, *name; (name = strtok_r(rest, ",", &rest));) {
         Wafer__HostedSystem *system = &systems[report.n_systems];
         ck_assert_uint_lt(report.n_systems, 8);
@@ -495,15 +528,33 @@ static void on_verdict(struct scenario *scenario, enum input_type type)
     step(scenario);
 }
 
-/* The controller ends and another reads its journal. */
-static void on_restart(struct scenario *scenario)
+static struct core *replay(const struct scenario *scenario, uint64_t damaged)
 {
+    struct core *core = make_core();
     struct diag diag = { 0 };
 
+    for (size_t i = 0; i < scenario->journal.count; i++) {
+        const Wafer__Record *record = scenario->journal.items[i];
+        if (record->sequence == damaged)
+            core_skip(core, damaged, record->job);
+        else if (core_apply(core, record, &diag) < 0) {
+            ck_assert_msg(damaged && record->has_job, "a record cannot be replayed: %s", diag.text);
+            core_skip(core, record->sequence, record->job);
+        }
+        core_check(core);
+    }
+    return core;
+}
+
+/* The controller ends and another reads its journal, but for record `damaged`. */
+static void on_restart(struct scenario *scenario)
+{
+    uint64_t damaged = value(scenario, "damaged", 0);
+
     core_free(scenario->core);
-    scenario->core = make_core();
-    for (size_t i = 0; i < scenario->journal.count; i++)
-        ck_assert_int_eq(core_apply(scenario->core, scenario->journal.items[i], &diag), 0);
+    core_free(scenario->shadow);
+    scenario->core = replay(scenario, damaged);
+    scenario->shadow = replay(scenario, damaged);
     core_recover(scenario->core, scenario->input.time_us, scenario->input.mono_us,
                  &scenario->records, &scenario->effects);
     take(scenario);

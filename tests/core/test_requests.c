@@ -1,7 +1,9 @@
 /* What clients may send, whatever it is: an answer each time, and nothing that ends the core. */
 #include <string.h>
+#include <sysexits.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "core/core.h"
 #include "model/limits.h"
 #include "tap.h"
@@ -14,7 +16,7 @@ static struct effects effects;
 
 static void begin(void)
 {
-    const struct core_pool pool = { "wafers", "cs3", 0, "EUR" };
+    const struct core_pool pool = { "wafers", "cs3", 0, "EUR", 0 };
     const struct core_config config = { .pools = &pool,
                                         .pool_count = 1,
                                         .lease_us = 1000000,
@@ -43,7 +45,7 @@ static const Wafer__Response *ask(uid_t uid, Wafer__Request *message)
     records_clear(&records);
     effects_clear(&effects);
     input.request.client = 1;
-    input.request.uid = uid;
+    input.request.subject.uid = uid;
     input.request.message = message;
     core_step(core, &input, &records, &effects);
     core_check(core);
@@ -113,6 +115,29 @@ static const Wafer__Response *release(uid_t uid, uint64_t job)
     message.release = &asked;
     return ask(uid, &message);
 }
+
+START_TEST(a_refusal_keeps_only_the_beginning_of_a_long_text)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+    Wafer__QueueRequest asked = WAFER__QUEUE_REQUEST__INIT;
+    char name[3 * LIMIT_STRING_BYTES + 1];
+
+    for (size_t i = 0; i < LIMIT_STRING_BYTES; i++)
+        memcpy(name + 3 * i, "\xe2\x82\xac", 4); /* a character of three bytes */
+    asked.name = name;
+    message.body_case = WAFER__REQUEST__BODY_QUEUE;
+    message.queue = &asked;
+    const char *told = ask(OPERATOR, &message)->error->message;
+    ck_assert_uint_gt(strlen(told), LIMIT_STRING_BYTES - 6);
+    ck_assert_uint_le(strlen(told), LIMIT_STRING_BYTES);
+    ck_assert_uint_eq(records.count, 1);
+    const char *kept = records.items[0]->text;
+    ck_assert_int_eq(strncmp(kept, "queue: queue: there is no queue '", 33), 0);
+    ck_assert_uint_le(strlen(kept), 256);
+    ck_assert_uint_eq(utf8_valid_length(kept, strlen(kept)), strlen(kept));
+    ck_assert_str_eq(kept + strlen(kept) - 6, "\xe2\x82\xac...");
+}
+END_TEST
 
 START_TEST(an_id_that_no_job_can_have_is_unknown)
 {
@@ -219,37 +244,95 @@ static void save(uint64_t job, uint64_t step, uint64_t number)
     verdict(INPUT_VERIFIED, number, 0);
 }
 
-START_TEST(a_checkpoint_may_go_while_a_client_has_it_verified)
+static Wafer__CheckpointTarget named;
+static Wafer__CheckpointVerifyRequest verify;
+
+/* JOB@STEP read back. */
+static Wafer__Request verify_request(uint64_t job, uint64_t step)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+
+    wafer__checkpoint_target__init(&named);
+    wafer__checkpoint_verify_request__init(&verify);
+    named.job = job;
+    named.has_step = true;
+    named.step = step;
+    verify.target = &named;
+    message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
+    message.checkpoint_verify = &verify;
+    return message;
+}
+
+static void pin(uint64_t job, uint64_t step, bool pinned)
+{
+    Wafer__Request message = verify_request(job, step);
+    Wafer__CheckpointPinRequest pin = WAFER__CHECKPOINT_PIN_REQUEST__INIT;
+
+    pin.target = &named;
+    pin.pinned = pinned;
+    message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PIN;
+    message.checkpoint_pin = &pin;
+    ask(OWNER, &message);
+}
+
+/* Four, of which retention keeps the last three; and the first, which was pinned. */
+static uint64_t four_checkpoints(void)
 {
     register_host();
     uint64_t job = submit(NULL)->job->id;
-    Wafer__Request message = WAFER__REQUEST__INIT;
-    Wafer__CheckpointVerifyRequest verify = WAFER__CHECKPOINT_VERIFY_REQUEST__INIT;
+
+    save(job, 10, 1);
+    pin(job, 10, true);
+    save(job, 20, 2);
+    save(job, 30, 3);
+    save(job, 40, 4);
+    pin(job, 10, false);
+    return job;
+}
+
+START_TEST(a_checkpoint_may_go_while_a_client_has_it_verified)
+{
+    uint64_t job = four_checkpoints();
+    Wafer__Request message = verify_request(job, 10);
     Wafer__CheckpointPruneRequest prune = WAFER__CHECKPOINT_PRUNE_REQUEST__INIT;
-    Wafer__CheckpointTarget named = WAFER__CHECKPOINT_TARGET__INIT;
     Wafer__Target target = WAFER__TARGET__INIT;
     struct input input = { .type = INPUT_REQUEST };
 
-    save(job, 10, 1);
-    save(job, 20, 2);
-    named.job = target.job = job;
-    named.has_step = target.has_job = true;
-    named.step = 10;
-    verify.target = &named;
-    prune.target = &target;
-    message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_VERIFY;
-    message.checkpoint_verify = &verify;
-    input.request.uid = OWNER;
+    input.request.subject.uid = OWNER;
     input.request.message = &message;
     feed(&input); /* the answer waits for the verdict */
+    target.has_job = true;
+    target.job = job;
+    prune.target = &target;
     message.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
     message.checkpoint_prune = &prune;
-    ck_assert_uint_eq(ask(OWNER, &message)->checkpoints->n_items, 2);
+    ck_assert_uint_eq(ask(OWNER, &message)->checkpoints->n_items, 4);
     verdict(INPUT_DELETED, 1, 0);
     verdict(INPUT_VERIFIED, 1, -2);
     ck_assert_uint_eq(records.count, 0);
     ck_assert_uint_eq(effects.count, 1);
     ck_assert_int_eq(effects.items[0].type, EFFECT_REPLY);
+    ck_assert_int_eq(effects.items[0].response->body_case, WAFER__RESPONSE__BODY_ERROR);
+}
+END_TEST
+
+START_TEST(so_many_verifications_of_one_user_wait_and_no_more)
+{
+    Wafer__Request message = verify_request(four_checkpoints(), 20);
+    struct input input = { .type = INPUT_REQUEST };
+
+    input.request.subject.uid = OWNER;
+    input.request.message = &message;
+    for (int i = 0; i < LIMIT_VERIFICATIONS_PER_UID; i++) {
+        feed(&input);
+        ck_assert_uint_eq(effects.count, 1);
+        ck_assert_int_eq(effects.items[0].type, EFFECT_VERIFY);
+    }
+    ck_assert_int_eq(ask(OWNER, &message)->error->exit, EX_TEMPFAIL);
+    verdict(INPUT_VERIFIED, 2, 0); /* answers all that wait for it */
+    ck_assert_uint_eq(effects.count, LIMIT_VERIFICATIONS_PER_UID);
+    feed(&input);
+    ck_assert_int_eq(effects.items[0].type, EFFECT_VERIFY);
 }
 END_TEST
 
@@ -281,10 +364,12 @@ int main(void)
     TCase *tcase = tcase_create("requests");
 
     tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, a_refusal_keeps_only_the_beginning_of_a_long_text);
     tcase_add_test(tcase, an_id_that_no_job_can_have_is_unknown);
     tcase_add_test(tcase, a_reason_is_as_long_as_any_string_may_be);
     tcase_add_test(tcase, what_an_operator_holds_its_owner_cannot_release_even_if_he_held_it_first);
     tcase_add_test(tcase, a_checkpoint_may_go_while_a_client_has_it_verified);
+    tcase_add_test(tcase, so_many_verifications_of_one_user_wait_and_no_more);
     tcase_add_test(tcase, a_grace_without_end_stops_nothing_at_once);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);

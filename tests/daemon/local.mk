@@ -5,6 +5,7 @@ tests_daemon_tests = \
   tests/daemon/test_logs \
   tests/daemon/test_options \
   tests/daemon/test_pipeline \
+  tests/daemon/test_reload \
   tests/daemon/test_report \
   tests/daemon/test_ring \
   tests/daemon/test_settings \
@@ -39,6 +40,10 @@ tests_daemon_test_pipeline_LDADD = $(tests_daemon_libs)
 tests_daemon_test_report_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_daemon_test_report_CFLAGS = $(TEST_CFLAGS)
 tests_daemon_test_report_LDADD = $(tests_daemon_libs)
+
+tests_daemon_test_reload_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_daemon_test_reload_CFLAGS = $(TEST_CFLAGS)
+tests_daemon_test_reload_LDADD = $(tests_daemon_libs)
 
 tests_daemon_test_ring_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_daemon_test_ring_CFLAGS = $(TEST_CFLAGS)

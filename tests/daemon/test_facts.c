@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/memory.h"
 #include "store/synthetic.h"
 #include "tap.h"
@@ -115,6 +116,48 @@ START_TEST(the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints)
 }
 END_TEST
 
+static void put_checkpoint(uint64_t number, Wafer__Checkpoint__State state)
+{
+    store_queue(store, batch_of(record_checkpoint(++sequence, 6, number, 100 * number, state)));
+    take_until(store, sequence);
+}
+
+/* A job of which nothing but an older origin is good: the newest is damaged, one is gone. */
+START_TEST(what_a_job_began_from_is_as_it_is_by_now)
+{
+    Wafer__Target target = WAFER__TARGET__INIT;
+    struct facts_held held;
+    struct diag diag;
+
+    for (uint64_t number = 1; number <= 3; number++)
+        put_checkpoint(number, WAFER__CHECKPOINT__STATE__VERIFIED);
+    Wafer__Record *record = record_ended(++sequence, 7, 1000, "a");
+    Wafer__Record *from[3];
+    for (uint64_t i = 0; i < 3; i++)
+        from[i] = record_checkpoint(1, 6, 3 - i, 300 - 100 * i, WAFER__CHECKPOINT__STATE__VERIFIED);
+    record->job_state->origin = TAKE(from[0]->checkpoint);
+    record->job_state->n_older_origins = 2;
+    record->job_state->older_origins = memory_new(2 * sizeof(Wafer__CheckpointState *));
+    record->job_state->older_origins[0] = TAKE(from[1]->checkpoint);
+    record->job_state->older_origins[1] = TAKE(from[2]->checkpoint);
+    for (int i = 0; i < 3; i++)
+        wafer__record__free_unpacked(from[i], NULL);
+    store_queue(store, batch_of(record));
+    take_until(store, sequence);
+    put_checkpoint(3, WAFER__CHECKPOINT__STATE__CORRUPT);
+    put_checkpoint(2, WAFER__CHECKPOINT__STATE__DELETED);
+
+    target.has_job = true;
+    target.job = 7;
+    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), 0);
+    const Wafer__JobState *state = held.facts.state;
+    ck_assert_int_eq(state->origin->state, WAFER__CHECKPOINT__STATE__CORRUPT);
+    ck_assert_int_eq(state->older_origins[0]->state, WAFER__CHECKPOINT__STATE__DELETED);
+    ck_assert_int_eq(state->older_origins[1]->state, WAFER__CHECKPOINT__STATE__VERIFIED);
+    facts_done(&held);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("facts");
@@ -125,6 +168,7 @@ int main(void)
     tcase_add_test(tcase, a_job_of_no_array_has_no_elements);
     tcase_add_test(tcase, a_name_means_the_newest_job_of_the_caller);
     tcase_add_test(tcase, the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints);
+    tcase_add_test(tcase, what_a_job_began_from_is_as_it_is_by_now);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }

@@ -22,6 +22,7 @@ static struct logs *logs;
 /* What the client was sent. */
 static struct buffer text;
 static uint64_t missed_bytes;
+static uint64_t next_offset; /* of its attempt */
 static int send_error;
 static bool ended;
 static char *error;
@@ -40,6 +41,7 @@ static int on_send(void *userdata, uint64_t client, const Wafer__Response *respo
     }
     buffer_append(&text, response->log->text.data, response->log->text.len);
     missed_bytes += response->log->missed_bytes;
+    next_offset = response->log->offset + response->log->text.len;
     return 0;
 }
 
@@ -150,6 +152,21 @@ static void record(Wafer__RecordKind kind, uint32_t attempt)
     message.job_state = &state;
     state.attempt = attempt;
     logs_on_record(logs, &message);
+}
+
+/* What a reader asks that was cut off after `offset` bytes of an attempt. */
+static void serve_from(uint32_t attempt, uint32_t from_attempt, uint64_t from_offset)
+{
+    Wafer__LogsRequest request = WAFER__LOGS_REQUEST__INIT;
+    Wafer__Target target = WAFER__TARGET__INIT;
+
+    request.target = &target;
+    request.has_follow = request.follow = true;
+    request.has_tail = true; /* of what it read first: it counts no more */
+    request.has_from_attempt = request.has_from_offset = true;
+    request.from_attempt = from_attempt;
+    request.from_offset = from_offset;
+    logs_serve(logs, CLIENT, REQUEST, JOB, attempt, false, &request);
 }
 
 static void serve(uint32_t attempt, bool job_ended, bool follow, uint32_t only, int tail)
@@ -311,6 +328,29 @@ START_TEST(lines_of_a_grant_that_never_began_are_replaced_by_those_of_the_next)
 }
 END_TEST
 
+START_TEST(a_reader_that_was_cut_off_goes_on_where_it_was)
+{
+    write_vault(1, 0, 300);
+    write_vault(2, 0, 60);
+    serve_from(2, 1, 150);
+    run(210, false);
+    assert_text(1, 150, 150);
+    assert_text(2, 0, 60);
+    ck_assert_uint_eq(next_offset, 60);
+}
+END_TEST
+
+START_TEST(a_place_that_no_log_has_yields_nothing_until_the_job_ends)
+{
+    write_vault(1, 0, 300);
+    serve_from(1, UINT32_MAX, UINT64_MAX);
+    settle();
+    ck_assert_uint_eq(text.length, 0);
+    record(WAFER__RECORD_KIND__JOB_ENDED, 1);
+    run(0, true);
+}
+END_TEST
+
 START_TEST(a_client_that_leaves_while_its_log_is_read_is_forgotten)
 {
     write_vault(1, 0, 150);
@@ -340,6 +380,8 @@ int main(void)
     tcase_add_test(tcase, the_tail_is_of_the_newest_attempt);
     tcase_add_test(tcase, a_tail_of_none_shows_only_what_comes);
     tcase_add_test(tcase, lines_of_a_grant_that_never_began_are_replaced_by_those_of_the_next);
+    tcase_add_test(tcase, a_reader_that_was_cut_off_goes_on_where_it_was);
+    tcase_add_test(tcase, a_place_that_no_log_has_yields_nothing_until_the_job_ends);
     tcase_add_test(tcase, a_client_that_leaves_while_its_log_is_read_is_forgotten);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);

@@ -64,7 +64,7 @@ static void step(size_t record_count, uint64_t effect)
 }
 
 /* The journal syncs batches `first` to `last`. */
-static void sync(size_t first, size_t last)
+static void make_durable(size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++)
         queued[i]->next = i < last ? queued[i + 1] : NULL;
@@ -83,7 +83,7 @@ START_TEST(effects_wait_until_their_records_are_durable)
     step(1, 10);
     pipeline_seal(&pipeline);
     ck_assert_uint_eq(carried_out_count, 0);
-    sync(0, 0);
+    make_durable(0, 0);
     assert_carried_out(10);
 }
 END_TEST
@@ -98,7 +98,7 @@ START_TEST(steps_before_a_seal_are_one_batch_in_their_order)
     ck_assert_uint_eq(queued[0]->count, 3);
     for (size_t i = 0; i < 3; i++)
         ck_assert_uint_eq(queued[0]->records[i]->sequence, i + 1);
-    sync(0, 0);
+    make_durable(0, 0);
     assert_carried_out(10, 11, 12);
 }
 END_TEST
@@ -121,9 +121,9 @@ START_TEST(an_answer_without_records_waits_for_what_it_has_seen)
     step(1, 12);
     pipeline_seal(&pipeline);
     ck_assert_uint_eq(carried_out_count, 0);
-    sync(0, 0);
+    make_durable(0, 0);
     assert_carried_out(10, 11);
-    sync(1, 1);
+    make_durable(1, 1);
     assert_carried_out(10, 11, 12);
 }
 END_TEST
@@ -134,7 +134,7 @@ START_TEST(several_batches_may_become_durable_together)
         step(1, 10 + i);
         pipeline_seal(&pipeline);
     }
-    sync(0, 3);
+    make_durable(0, 3);
     assert_carried_out(10, 11, 12, 13);
 }
 END_TEST
@@ -152,7 +152,7 @@ START_TEST(what_is_decided_while_effects_are_carried_out_comes_after_them)
     pipeline_seal(&pipeline);
     step(1, 11);
     pipeline_seal(&pipeline);
-    sync(0, 1);
+    make_durable(0, 1);
     assert_carried_out(10, 11, 20);
 }
 END_TEST
@@ -166,10 +166,10 @@ START_TEST(a_mark_is_reached_when_all_that_was_decided_before_it_is_durable)
     step(1, 0);
     pipeline_seal(&pipeline);
     ck_assert(!pipeline_is_released(&pipeline, mark));
-    sync(0, 0);
+    make_durable(0, 0);
     ck_assert(pipeline_is_released(&pipeline, mark));
     ck_assert(!pipeline_is_empty(&pipeline));
-    sync(1, 1);
+    make_durable(1, 1);
     ck_assert(pipeline_is_empty(&pipeline));
 }
 END_TEST
@@ -181,10 +181,37 @@ START_TEST(records_in_flight_are_counted)
     step(2, 0);
     pipeline_seal(&pipeline);
     ck_assert_uint_eq(pipeline.record_count, 5);
-    sync(0, 0);
+    make_durable(0, 0);
     ck_assert_uint_eq(pipeline.record_count, 2);
-    sync(1, 1);
+    make_durable(1, 1);
     ck_assert_uint_eq(pipeline.record_count, 0);
+}
+END_TEST
+
+/* Seal a batch of one record about `job`. */
+static void decide_about(uint64_t job)
+{
+    step(1, 0);
+    Wafer__Record *record = pipeline_records(&pipeline)->items[0];
+    record->has_job = true;
+    record->job = job;
+    pipeline_seal(&pipeline);
+}
+
+START_TEST(what_is_decided_about_a_job_is_durable_with_the_last_that_is_about_it)
+{
+    decide_about(7);
+    decide_about(8);
+    decide_about(7);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 7), 3);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 8), 2);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 9), 0);
+    make_durable(0, 1);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 7), 3);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 8), 0);
+    make_durable(2, 2);
+    ck_assert_uint_eq(pipeline_mark_of(&pipeline, 7), 0);
+    ck_assert_uint_eq(map_count(&pipeline.jobs), 0);
 }
 END_TEST
 
@@ -214,6 +241,7 @@ int main(void)
     tcase_add_test(tcase, what_is_decided_while_effects_are_carried_out_comes_after_them);
     tcase_add_test(tcase, a_mark_is_reached_when_all_that_was_decided_before_it_is_durable);
     tcase_add_test(tcase, records_in_flight_are_counted);
+    tcase_add_test(tcase, what_is_decided_about_a_job_is_durable_with_the_last_that_is_about_it);
     tcase_add_test(tcase, nothing_leaves_that_never_became_durable);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);

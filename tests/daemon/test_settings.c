@@ -123,20 +123,6 @@ START_TEST(all_mistakes_are_told_in_one_run)
 }
 END_TEST
 
-START_TEST(a_socket_path_that_is_too_long_says_how_long_it_may_be)
-{
-    char directory[128];
-
-    memset(directory, 'd', 120);
-    directory[120] = '\0';
-    struct options options = { .dev_dir = directory, .speed = 600 };
-    ck_assert_int_eq(settings_dev(&options, scratch, &settings, &errors), -EINVAL);
-    char *said = buffer_text(&errors);
-    ck_assert_ptr_nonnull(strstr(said, "107"));
-    free(said);
-}
-END_TEST
-
 START_TEST(a_site_file_that_is_none_is_refused)
 {
     ck_assert_int_eq(settings_read(path, &settings, &errors), -EINVAL); /* not there */
@@ -176,7 +162,6 @@ int main(void)
     tcase_add_loop_test(tcase, a_mistake_in_the_site_file_is_named_with_its_place, 0,
                         ELEMENTS(mistakes));
     tcase_add_test(tcase, all_mistakes_are_told_in_one_run);
-    tcase_add_test(tcase, a_socket_path_that_is_too_long_says_how_long_it_may_be);
     tcase_add_test(tcase, a_site_file_that_is_none_is_refused);
     tcase_add_test(tcase, dev_puts_everything_below_its_directory);
     suite_add_tcase(suite, tcase);

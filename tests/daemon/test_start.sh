@@ -106,6 +106,8 @@ ends 78 'slow.yaml:9:8: speed: ' 'a mistake is named with its place' --check-con
 ends 78 'slow.yaml:9:8: speed: ' 'and is no less one when starting' --config "$dir/slow.yaml"
 ends 78 'cs9.yaml: it cannot be read' 'a platform file that is missing is named' --config "$dir/unknown.yaml"
 ends 78 'at most 107 fit' 'a socket path that is too long says how long it may be' --config "$dir/long.yaml"
+mkdir "$dir/$(printf '%0120d' 0)"
+ends 73 'at most 107 fit' 'and one below --dev is a directory that cannot be used' --dev "$dir/$(printf '%0120d' 0)"
 ends 73 'not/there cannot be created' 'a state directory that cannot be made is named' --config "$dir/nowhere2.yaml"
 
 mkdir "$dir/broken"
@@ -117,6 +119,27 @@ ok $? 'and is left as it was'
 
 : >"$dir/taken.sock"
 ends 73 'is no socket' 'a file in the place of the socket is not removed' --config "$dir/taken.yaml"
+
+for name in lock state.db wafersim.pid wafersim.log; do
+    mkdir -m 700 "$dir/odd.$name"
+    mkfifo "$dir/odd.$name/$name"
+done
+ends 73 'lock cannot be' 'a pipe in the place of the lock is named' --dev "$dir/odd.lock"
+ends 74 'state.db: ' 'and in that of the database' --dev "$dir/odd.state.db"
+for name in wafersim.pid wafersim.log; do
+    "$waferd" --dev "$dir/odd.$name" >"$dir/out" 2>&1 &
+    pid=$!
+    for _ in $(seq 100); do
+        grep -q 'is ready' "$dir/out" && break
+        sleep 0.05
+    done
+    grep -q 'is ready' "$dir/out"
+    ready=$?
+    ok "$ready" "and in that of $name does not stop it"
+    if [ "$ready" -eq 0 ]; then kill "$pid"; else kill -9 "$pid"; fi
+    wait "$pid"
+    pid=
+done
 
 start busy
 ok $? 'it starts'
@@ -132,4 +155,75 @@ start busy
 ok $? 'and the next one takes its place'
 stop INT
 ok $? 'SIGINT ends it with status 0'
+
+# says TEXT: the log has it, soon.
+says() {
+    for _ in $(seq 100); do
+        grep -q -e "$1" "$dir/out" && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+site busy 'snapshot_every: 2000' 'lease: 20s' >"$dir/busy.yaml"
+start busy
+site busy 'snapshot_every: 3000' 'lease: 30s' >"$dir/busy.yaml"
+sed -i 's/mtbf: 100d/mtbf: 200d/' "$dir/cs3.yaml"
+kill -HUP "$pid"
+says 'reload: snapshot_every: 2000 -> 3000$'
+ok $? 'SIGHUP reads the site file again and says what has changed'
+says 'reload: lease: 20s -> 30s; this waits for a restart'
+ok $? 'and what waits for a restart'
+says 'reload: platform cs3: its file has changed; this waits for a restart'
+ok $? 'a platform file too'
+site busy 'snapshot_every: 1' 'lease: 1h' >"$dir/busy.yaml"
+kill -HUP "$pid"
+says 'reload: .*busy.yaml:9:17: snapshot_every: ' && says 'reload: .*busy.yaml:10:8: lease: '
+ok $? 'all mistakes are told'
+says 'reload: nothing of .*busy.yaml is applied'
+ok $? 'and nothing is applied'
+site busy 'snapshot_every: 2000' 'lease: 20s' >"$dir/busy.yaml"
+sed -i 's/mtbf: 200d/mtbf: 100d/' "$dir/cs3.yaml"
+kill -HUP "$pid"
+says 'reload: snapshot_every: 3000 -> 2000$'
+ok $? 'what is compared is what runs, not what was refused'
+kill -HUP "$pid"
+says 'reload: nothing has changed'
+ok $? 'the same file again changes nothing'
+stop TERM
+ok $? 'and it ends as ever'
+
+if command -v systemd-socket-activate >/dev/null; then
+    # handed STATUS TEXT NAME SOCKET-OPTION...: what waferd makes of the sockets that it is given.
+    handed() {
+        status=$1 text=$2 name=$3
+        shift 3
+        systemd-socket-activate "$@" "$waferd" --config "$dir/busy.yaml" >"$dir/out" 2>&1 &
+        pid=$!
+        for _ in $(seq 100); do
+            [ ! -S "$dir/first.sock" ] || break
+            sleep 0.05
+        done
+        WAFER_SOCKET=$dir/first.sock "$top_builddir/wafer" --timeout 1s ls >/dev/null 2>&1
+        says "$text"
+        result=$?
+        [ "$status" -gt 0 ] || kill "$pid"
+        wait "$pid"
+        [ $? -eq "$status" ] && [ "$result" -eq 0 ]
+        ok $? "$name"
+        pid=
+        rm -f "$dir"/*.sock
+    }
+    site busy >"$dir/busy.yaml"
+    sed -i "s,^socket: .*,socket: $dir/first.sock," "$dir/busy.yaml"
+    handed 0 "is ready: clients at $dir/first.sock" 'it serves the socket that it is handed' \
+        -l "$dir/first.sock" --fdname=clients
+    handed 78 "socket named 'agents'" 'a socket of another name is refused' \
+        -l "$dir/first.sock" --fdname=agents
+    handed 78 'hands over 2 sockets' 'and more than one' \
+        -l "$dir/first.sock" -l "$dir/second.sock" --fdname=clients:clients
+    sed -i "s,^socket: .*,socket: $dir/third.sock," "$dir/busy.yaml"
+    handed 78 "listens at $dir/first.sock, and the site file says $dir/third.sock" 'and one at another place' \
+        -l "$dir/first.sock" --fdname=clients
+fi
 echo "1..$number"

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "sight.h"
 #include "tap.h"
 
 #define CLIENT  7
@@ -51,13 +52,29 @@ static int on_send(void *userdata, uint64_t client, const Wafer__Response *respo
     return 0;
 }
 
-static const struct streams_ops ops = { .send = on_send };
+/* What the client may see: his own, or all. */
+static bool sees_all;
+
+static bool sees_job(void *userdata, uint64_t client, const Wafer__Job *view)
+{
+    return sees_all || view->uid == 1000;
+}
+
+static bool sees_event(void *userdata, uint64_t client, const Wafer__Event *event,
+                       const struct sight_object *object)
+{
+    return sees_all || !object->known || object->object.owner == 1000;
+}
+
+static const struct streams_ops ops = { .send = on_send,
+                                        .sees_job = sees_job,
+                                        .sees_event = sees_event };
 
 static const struct stream_reader reader = { .client = CLIENT, .request = REQUEST, .uid = 1000 };
-static const struct stream_reader root = { .client = CLIENT, .request = REQUEST, .sees_all = true };
 
 static void setup(void)
 {
+    sees_all = false;
     streams = streams_new(&ops, NULL);
     send_error = 0;
 }
@@ -104,7 +121,8 @@ static void event(uint64_t sequence, uint64_t job, uid_t owner)
     event.kind = (char *)"JOB_STARTED";
     event.has_job = job > 0;
     event.job = job;
-    streams_on_event(streams, &event, owner);
+    struct sight_object object = { .object.owner = owner, .known = job > 0 };
+    streams_on_event(streams, &event, &object);
 }
 
 START_TEST(a_watched_job_is_told_until_it_has_ended)
@@ -187,12 +205,13 @@ START_TEST(a_list_shows_own_jobs_only_unless_all_are_asked_for_and_allowed)
     assert_sent("jobs 1\n");
     streams_drop_client(streams, CLIENT);
 
-    streams_watch_list(streams, &root, &own);
+    sees_all = true;
+    streams_watch_list(streams, &reader, &own);
     change_of(2, 2000, 1, WAFER__JOB__STATE__RUNNING, false); /* allowed, not asked for */
     assert_sent("");
     streams_drop_client(streams, CLIENT);
 
-    streams_watch_list(streams, &root, &all);
+    streams_watch_list(streams, &reader, &all);
     change_of(2, 2000, 1, WAFER__JOB__STATE__RUNNING, false);
     assert_sent("jobs 2\n");
 }
@@ -223,12 +242,15 @@ START_TEST(events_are_told_once_and_to_whoever_may_see_them)
 }
 END_TEST
 
-START_TEST(events_of_one_job_are_told_whoever_owns_it)
+START_TEST(events_of_one_job_are_told_as_long_as_its_reader_may_see_it)
 {
+    sees_all = true;
     streams_watch_events(streams, &reader, 2, 10);
     event(11, 1, 1000);
     event(12, 2, 2000);
     event(13, 0, 0);
+    sees_all = false;
+    event(14, 2, 2000);
     assert_sent("events 12\n");
 }
 END_TEST
@@ -261,7 +283,7 @@ int main(void)
     tcase_add_test(tcase, a_list_shows_own_jobs_only_unless_all_are_asked_for_and_allowed);
     tcase_add_test(tcase, a_job_that_no_longer_fits_the_filter_is_removed_from_the_list);
     tcase_add_test(tcase, events_are_told_once_and_to_whoever_may_see_them);
-    tcase_add_test(tcase, events_of_one_job_are_told_whoever_owns_it);
+    tcase_add_test(tcase, events_of_one_job_are_told_as_long_as_its_reader_may_see_it);
     tcase_add_test(tcase, a_client_that_is_gone_has_no_streams);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);

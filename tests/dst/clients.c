@@ -11,11 +11,14 @@
 #define JOBS_MAX    30
 #define PATIENCE_US (5 * SECOND_US)
 #define ANSWER_US   (60 * SECOND_US) /* on a good day */
+#define KEY_KEPT_US (24 * HOUR_US)   /* after the end of its job */
 
 struct promise {       /* an acknowledged submission, and an acknowledged cancel of it */
     uint64_t job, key; /* key 0: none */
     unsigned client;
     bool cancelled;
+    uint8_t *request; /* packed: what asked for it with a key */
+    size_t length;
 };
 
 static struct promise *promise_of(struct world *world, uint64_t job)
@@ -34,6 +37,15 @@ static void ask(struct world *world, unsigned number)
 
     if (!world->controller.core)
         return;
+    if (world->controller.frozen) { /* it lies in its socket */
+        struct event *event = world_add(world, ASKED, 0);
+        event->number = number;
+        event->bytes = memory_copy(client->request, client->length);
+        event->length = client->length;
+        event->life = client->life = world->controller.life;
+        client->asked_us = world->now_us;
+        return;
+    }
     Wafer__Request *request = wafer__request__unpack(NULL, client->length, client->request);
     const ProtobufCFieldDescriptor *verb =
         protobuf_c_message_descriptor_get_field(&wafer__request__descriptor, request->body_case);
@@ -65,6 +77,21 @@ static void begin(struct world *world, unsigned number, Wafer__Request *request)
 static uint64_t some_job(struct world *world)
 {
     return 1 + world_below(world, world->controller.ledger.last_job + 1);
+}
+
+/* One that is about to start from a checkpoint which is not its newest; or the other. */
+static uint64_t some_starting_job(struct world *world, uint64_t other)
+{
+    const struct ledger *ledger = &world->controller.ledger;
+
+    for (uint64_t id = 1; id <= ledger->last_job; id++) {
+        const struct ledger_job *job = ledger_job(ledger, id);
+        if (job && job->state->state == WAFER__JOB__STATE__STARTING &&
+            job->state->has_resume_checkpoint && job->checkpoint_count > 1 &&
+            job->checkpoints[job->checkpoint_count - 1]->number != job->state->resume_checkpoint)
+            return id;
+    }
+    return other;
 }
 
 static Wafer__Target *target(uint64_t job)
@@ -135,7 +162,7 @@ static void make_queue(struct world *world, Wafer__Request *request, bool stoppe
 }
 
 /* Something at random. */
-static Wafer__Request *make(struct world *world)
+static Wafer__Request *make(struct world *world, uid_t uid)
 {
     Wafer__Request *request = MESSAGE_NEW(Wafer__Request, request);
     uint64_t job = some_job(world);
@@ -163,6 +190,7 @@ static Wafer__Request *make(struct world *world)
         break;
     }
     case 9:
+        job = some_starting_job(world, job);
         BODY(request, CHECKPOINT_PRUNE, checkpoint_prune, Wafer__CheckpointPruneRequest)->target =
             target(job);
         break;
@@ -173,7 +201,13 @@ static Wafer__Request *make(struct world *world)
     case 11: make_drain(world, request); break;
     case 12: make_queue(world, request, world_one_in(world, 3)); break;
     case 13: BODY(request, SHOW, show, Wafer__ShowRequest)->target = target(job); break;
-    case 14: BODY(request, LIST, list, Wafer__ListRequest); break;
+    case 14:
+        BODY(request, LIST, list, Wafer__ListRequest);
+        if (uid == 0) {
+            SET_FIELD(request->list, all_users, true);
+            SET_FIELD(request->list, watch, true);
+        }
+        break;
     case 15:
         BODY(request, CHECKPOINT_LIST, checkpoint_list, Wafer__CheckpointListRequest)->target =
             target(job);
@@ -207,6 +241,16 @@ static bool never_fits(struct world *world, const struct ledger_job *job)
     return wanted > most;
 }
 
+/* Only a stop that arrives ends it. */
+static bool is_endless(const struct ledger_job *job)
+{
+    Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, job->spec.len, job->spec.data);
+    bool endless = spec->workload->steps->value == ENDLESS_STEPS;
+
+    wafer__job_spec__free_unpacked(spec, NULL);
+    return endless;
+}
+
 static Wafer__Request *make_help(struct world *world)
 {
     Wafer__Request *request = MESSAGE_NEW(Wafer__Request, request);
@@ -226,7 +270,8 @@ static Wafer__Request *make_help(struct world *world)
         const struct ledger_job *job = ledger_job(ledger, id);
         if (!job || job->ended)
             continue;
-        if (never_fits(world, job) && !job->state->n_systems) {
+        if ((never_fits(world, job) && !job->state->n_systems) ||
+            (is_endless(job) && job->state->state != WAFER__JOB__STATE__STOPPING)) {
             Wafer__CancelRequest *cancel = BODY(request, CANCEL, cancel, Wafer__CancelRequest);
             cancel->target = target(job->state->has_array_id ? job->state->array_id : id);
             if (job->state->has_array_id)
@@ -259,8 +304,15 @@ static void keep_promise(struct world *world, unsigned client, const Wafer__Requ
     if (promise_of(world, job))
         return;
     ARRAY_RESERVE(world->promises, world->promise_count, world->promise_capacity);
-    world->promises[world->promise_count++] =
+    world->promises[world->promise_count] =
         (struct promise){ .job = job, .key = key, .client = client };
+    if (key && request->body_case == WAFER__REQUEST__BODY_SUBMIT) {
+        struct promise *promise = &world->promises[world->promise_count];
+        promise->length = wafer__request__get_packed_size(request);
+        promise->request = memory_new(promise->length);
+        wafer__request__pack(request, promise->request);
+    }
+    world->promise_count++;
 }
 
 void client_reply(struct world *world, unsigned number, uint64_t id,
@@ -282,6 +334,8 @@ void client_reply(struct world *world, unsigned number, uint64_t id,
                     job_state_name(job->state), job->reason ? ": " : "",
                     job->reason && job->reason->detail ? job->reason->detail : "");
     }
+    if (response->body_case == WAFER__RESPONSE__BODY_JOBS && request->list->watch)
+        watch_begin(world, response->jobs);
     if (response->body_case == WAFER__RESPONSE__BODY_JOB) {
         const Wafer__Job *job = response->job;
         if (request->body_case == WAFER__REQUEST__BODY_SUBMIT)
@@ -292,8 +346,18 @@ void client_reply(struct world *world, unsigned number, uint64_t id,
              job->state == WAFER__JOB__STATE__CANCELLED))
             promise->cancelled = true;
     }
+    client->answer = response->body_case == WAFER__RESPONSE__BODY_JOB ? response->job->id : 0;
     wafer__request__free_unpacked(request, NULL);
     free(TAKE(client->request));
+}
+
+/* A record of the job was lost, and what it said with it: a cancel may be. */
+void clients_isolated(struct world *world, uint64_t job)
+{
+    struct promise *promise = promise_of(world, job);
+
+    if (promise)
+        promise->cancelled = false;
 }
 
 /* ---- turns ---- */
@@ -333,14 +397,16 @@ void client_acts(struct world *world, unsigned number)
     struct client *client = &world->clients[number];
 
     world_add(world, CLIENT_ACTS,
-              world->calm ? SECOND_US : world_between(world, MS_US, SECOND_US / 2))
+              world->calm                ? SECOND_US
+              : world->controller.frozen ? world_between(world, MS_US, PATIENCE_US)
+                                         : world_between(world, MS_US, SECOND_US / 2))
         ->number = number;
     if (!world->controller.core)
         return;
     if (client->request)
         wait_on(world, number);
     else if (!world->calm)
-        begin(world, number, make(world));
+        begin(world, number, make(world, client->uid));
     else if (client->uid == 0)
         begin(world, number, make_help(world));
 }
@@ -377,8 +443,83 @@ void clients_finish(struct world *world, bool *ret_done)
     *ret_done = true;
 }
 
+/* ---- keys ---- */
+
+static bool is_behind(const struct world *world)
+{
+    int64_t due_us;
+
+    controller_next(world, &due_us);
+    return !world->controller.core || due_us <= world->now_us;
+}
+
+/* The world sleeps until then; what it is told is the job of the promise, or another. */
+static uint64_t ask_again(struct world *world, const struct promise *promise, int64_t at_us)
+{
+    struct client *client = &world->clients[promise->client];
+    Wafer__Request *request = wafer__request__unpack(NULL, promise->length, promise->request);
+
+    world->now_us = at_us;
+    world_trace(world, "a long time later");
+    if (world_one_in(world, 2) && world->controller.core)
+        controller_crash(world);
+    while (is_behind(world)) /* what fell due meanwhile comes first */
+        world_step(world);
+    free(TAKE(client->request));
+    begin(world, promise->client, request);
+    while (client->request)
+        world_step(world);
+    return client->answer;
+}
+
+/* What waits for a verdict keeps its job in memory, and with it the key: a deletion that failed
+ * until the next start, which tries again. */
+static bool is_kept(const struct ledger_job *job)
+{
+    for (size_t i = 0; i < job->checkpoint_count; i++)
+        switch (job->checkpoints[i]->state) {
+        case WAFER__CHECKPOINT__STATE__WRITTEN:
+        case WAFER__CHECKPOINT__STATE__COMMITTED:
+        case WAFER__CHECKPOINT__STATE__DELETING: return true;
+        default: break;
+        }
+    return false;
+}
+
+void clients_use_old_key(struct world *world)
+{
+    const struct ledger *ledger = &world->controller.history;
+    int64_t first_us = INT64_MAX, last_us = 0;
+    bool kept = false;
+
+    if (!world->promise_count)
+        return;
+    struct promise *promise = &world->promises[world_below(world, world->promise_count)];
+    const struct ledger_job *job = ledger_job(ledger, promise->job);
+    if (!promise->request || !job->state->has_key_hash)
+        return;
+    for (uint64_t id = 1; id <= ledger->last_job; id++) {
+        const struct ledger_job *other = ledger_job(ledger, id);
+        if (!other || other->state->key_hash != job->state->key_hash)
+            continue;
+        first_us = other->state->ended_us < first_us ? other->state->ended_us : first_us;
+        last_us = other->state->ended_us > last_us ? other->state->ended_us : last_us;
+        kept |= is_kept(other);
+    }
+    if (ask_again(world, promise, first_us + KEY_KEPT_US - ANSWER_US) != promise->job)
+        world_fail(world, "the key of job %llu is forgotten within a day of its end",
+                   (unsigned long long)promise->job);
+    promise->key = 0;
+    if (!kept && ask_again(world, promise, last_us + KEY_KEPT_US + SECOND_US) == promise->job)
+        world_fail(world, "the key of job %llu is still known a day after its end",
+                   (unsigned long long)promise->job);
+}
+
 void clients_done(struct world *world)
 {
+    for (size_t i = 0; i < world->promise_count; i++)
+        free(world->promises[i].request);
+
     for (unsigned i = 0; i < CLIENTS; i++)
         free(world->clients[i].request);
     free(world->promises);

@@ -13,8 +13,8 @@
 
 static struct core *make_core(void)
 {
-    static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR" },
-                                              { "gpu", "gpu-test", 360000000, "EUR" } };
+    static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR", 0 },
+                                              { "gpu", "gpu-test", 360000000, "EUR", 0 } };
     const struct core_config config = { .pools = pools,
                                         .pool_count = 2,
                                         .lease_us = LEASE_US,
@@ -68,7 +68,8 @@ static void append(struct world *world, const Wafer__Record *record)
 
     ARRAY_RESERVE(controller->journal, controller->count, controller->capacity);
     entry = &controller->journal[controller->count++];
-    entry->length = wafer__record__get_packed_size(record);
+    *entry = (struct entry){ .length = wafer__record__get_packed_size(record),
+                             .job = record->array_count > 1 ? 0 : record->job };
     entry->bytes = memory_new(entry->length);
     wafer__record__pack(record, entry->bytes);
     trace_record(world, record);
@@ -143,8 +144,8 @@ static void carry_out(struct world *world, struct effect *effect)
     case EFFECT_REPLY:
     case EFFECT_HISTORY:
     case EFFECT_LOGS: reply(world, effect); break;
-    case EFFECT_SUBSCRIBE:
-    case EFFECT_CHANGED: break;
+    case EFFECT_SUBSCRIBE: break; /* the reply before it began the stream */
+    case EFFECT_CHANGED: watch_sees(world, effect); break;
     case EFFECT_AGENT: link_to_agent(world, effect->link, effect->to_agent); break;
     case EFFECT_DROP_LINK: link_reset(world, effect->link); break;
     case EFFECT_COMMIT_MANIFEST:
@@ -201,6 +202,8 @@ static void after_step(struct world *world, struct records *records, struct effe
         checkpoints |= records->items[i]->checkpoint != NULL;
     }
     core_check(controller->core);
+    if (controller->watched)
+        watch_check(world, records, effects);
     if (controller->count)
         check_hash(world, controller->core, controller->journal[controller->count - 1].hash,
                    "in the shadow");
@@ -214,6 +217,33 @@ static void after_step(struct world *world, struct records *records, struct effe
     release(world);
 }
 
+static bool tells_to_stop(const struct effects *effects, uint64_t job, uint64_t epoch)
+{
+    for (size_t i = 0; i < effects->count; i++) {
+        const struct effect *effect = &effects->items[i];
+        if (effect->type == EFFECT_DROP_LINK ||
+            (effect->type == EFFECT_AGENT && effect->to_agent->stop &&
+             effect->to_agent->stop->job == job && effect->to_agent->stop->fence->epoch == epoch))
+            return true;
+    }
+    return false;
+}
+
+/* A host that still runs what it was told to stop may not have heard: it is told again. */
+static void check_repeats(struct world *world, const Wafer__Report *report,
+                          const struct records *records, const struct effects *effects)
+{
+    for (size_t i = 0; i < report->n_running && records->count == 0; i++) {
+        const Wafer__RunningJob *running = report->running[i];
+        const struct ledger_job *job = ledger_job(&world->controller.ledger, running->job);
+        if (job && job->state->state == WAFER__JOB__STATE__STOPPING &&
+            job->state->epoch == running->fence->epoch &&
+            !tells_to_stop(effects, running->job, job->state->epoch))
+            world_fail(world, "job %llu runs on, and its host is not told again to stop it",
+                       (unsigned long long)running->job);
+    }
+}
+
 void controller_step(struct world *world, struct input *input)
 {
     struct records records = { NULL, 0, 0 };
@@ -222,6 +252,8 @@ void controller_step(struct world *world, struct input *input)
     world->steps++;
     input->time_us = input->mono_us = world->now_us;
     core_step(world->controller.core, input, &records, &effects);
+    if (input->type == INPUT_AGENT && input->agent.message->report)
+        check_repeats(world, input->agent.message->report, &records, &effects);
     after_step(world, &records, &effects);
 }
 
@@ -234,6 +266,10 @@ void controller_next(const struct world *world, int64_t *ret_us)
         return;
     core_next(world->controller.core, &time_us, &mono_us);
     *ret_us = time_us < mono_us ? time_us : mono_us;
+    if (world->controller.frozen)
+        *ret_us = INT64_MAX;
+    else if (*ret_us < world->controller.timers_from_us)
+        *ret_us = world->controller.timers_from_us;
 }
 
 void controller_timer(struct world *world)
@@ -292,6 +328,29 @@ static void work_done(struct world *world, struct effect *effect, bool tell)
                    (unsigned long long)effect->checkpoint, (unsigned long long)effect->job);
 }
 
+/* ---- freezes ---- */
+
+void controller_freeze(struct world *world, int64_t span_us)
+{
+    struct controller *controller = &world->controller;
+
+    if (!controller->core || controller->frozen)
+        return;
+    world_trace(world, "the controller is frozen for %lld ms", (long long)(span_us / MS_US));
+    controller->frozen = true;
+    controller->thaw_us = world->now_us + span_us;
+    controller->timers_from_us = controller->thaw_us + (world_one_in(world, 2) ? 1 : 0);
+    struct event *event = world_add(world, FAULT_ENDS, span_us);
+    event->number = FAULT_CONTROLLER_FREEZE;
+    event->life = controller->life;
+}
+
+void controller_thaw(struct world *world)
+{
+    world_trace(world, "the controller goes on");
+    world->controller.frozen = false;
+}
+
 /* ---- crash and recovery ---- */
 
 void controller_crash(struct world *world)
@@ -318,7 +377,8 @@ void controller_crash(struct world *world)
     for (size_t i = 0; i < controller->element_count; i++)
         effects_clear(&controller->elements[i].effects);
     controller->element_count = 0;
-    controller->syncing = controller->full = false;
+    controller->syncing = controller->full = controller->frozen = controller->watched = false;
+    watch_end(world);
     controller->core = core_free(controller->core);
     controller->shadow = core_free(controller->shadow);
     ledger_done(&controller->ledger);
@@ -332,21 +392,110 @@ void controller_crash(struct world *world)
               world_between(world, MS_US, world_one_in(world, 4) ? 3 * LEASE_US : LEASE_US / 4));
 }
 
-static void replay(struct world *world, struct core *core, bool is_shadow)
+/* What a start may lose: of a job that lives, and whose loss the job's own next words make good. Of
+ * a submission or an end history knows, and of a deletion the vault: those are for a person. */
+static bool may_rot(struct world *world, const struct entry *entry)
+{
+    const struct ledger_job *job = ledger_job(&world->controller.history, entry->job);
+
+    if (entry->damaged || !job || job->ended)
+        return false;
+    Wafer__Record *record = entry_read(entry);
+    bool may =
+        record->kind != WAFER__RECORD_KIND__JOB_SUBMITTED &&
+        record->kind != WAFER__RECORD_KIND__JOB_ISOLATED &&
+        (record->job_state || record->checkpoint) &&
+        !(record->checkpoint && record->checkpoint->state == WAFER__CHECKPOINT__STATE__DELETING);
+    wafer__record__free_unpacked(record, NULL);
+    return may;
+}
+
+/* The first record of those that a replay reads which can no longer be; the count: all can. */
+static size_t rot(struct world *world)
+{
+    struct controller *controller = &world->controller;
+    size_t first = controller->snapshot.count ? controller->snapshot.sequence : 0;
+
+    if (controller->count <= first || !world_faulty(world, FAULT_UNREADABLE, 3))
+        return controller->count;
+    size_t at = first + world_below(world, controller->count - first);
+    struct entry *entry = &controller->journal[at];
+    if (!may_rot(world, entry))
+        return controller->count;
+    entry->damaged = true;
+    world_trace(world, "record %zu of job %llu cannot be read", at + 1,
+                (unsigned long long)entry->job);
+    return at;
+}
+
+/* From record `changed` on the states are others than they were. */
+static void replay(struct world *world, struct core *core, size_t changed)
 {
     struct controller *controller = &world->controller;
     struct diag diag;
 
     while (core_sequence(core) < controller->count) {
-        struct entry *entry = &controller->journal[core_sequence(core)];
+        size_t at = core_sequence(core);
+        struct entry *entry = &controller->journal[at];
         Wafer__Record *record = entry_read(entry);
-        if (core_apply(core, record, &diag) < 0)
-            world_fail(world, "record %llu cannot be replayed: %s",
-                       (unsigned long long)record->sequence, diag.text);
-        check_hash(world, core, entry->hash, is_shadow ? "in a full replay" : "after a snapshot");
-        if (is_shadow)
-            note(world, &controller->ledger, record);
+        if (!entry->damaged && core_apply(core, record, &diag) < 0) {
+            if (at < changed || !entry->job)
+                world_fail(world, "record %llu cannot be replayed: %s",
+                           (unsigned long long)record->sequence, diag.text);
+            entry->damaged = true;
+        }
+        if (entry->damaged)
+            core_skip(core, record->sequence, entry->job);
+        if (at >= changed)
+            core_hash(core, entry->hash);
+        else
+            check_hash(world, core, entry->hash, "in a replay");
         wafer__record__free_unpacked(record, NULL);
+    }
+}
+
+static void retell(struct world *world, struct ledger *ledger)
+{
+    struct controller *controller = &world->controller;
+
+    ledger_done(ledger);
+    for (size_t i = 0; i < controller->count; i++) {
+        struct entry *entry = &controller->journal[i];
+        Wafer__Record *record = entry_read(entry);
+        if (entry->damaged)
+            ledger_skip(ledger, entry->job);
+        else
+            note(world, ledger, record);
+        wafer__record__free_unpacked(record, NULL);
+    }
+}
+
+static bool is_isolated_after(const struct controller *controller, size_t at)
+{
+    for (size_t i = at + 1; i < controller->count; i++) {
+        if (controller->journal[i].job != controller->journal[at].job)
+            continue;
+        Wafer__Record *record = entry_read(&controller->journal[i]);
+        bool is = record->kind == WAFER__RECORD_KIND__JOB_ISOLATED;
+        wafer__record__free_unpacked(record, NULL);
+        if (is)
+            return true;
+    }
+    return false;
+}
+
+static void isolate(struct world *world, size_t count)
+{
+    struct controller *controller = &world->controller;
+
+    for (size_t i = controller->snapshot.count ? controller->snapshot.sequence : 0; i < count;
+         i++) {
+        struct input input = { .type = INPUT_UNREADABLE,
+                               .unreadable = { controller->journal[i].job, i + 1 } };
+        if (!controller->journal[i].damaged || is_isolated_after(controller, i))
+            continue;
+        controller_step(world, &input);
+        clients_isolated(world, input.unreadable.job);
     }
 }
 
@@ -383,15 +532,20 @@ void controller_start(struct world *world)
     controller->core = make_core();
     controller->shadow = make_core();
     load_snapshot(world);
-    replay(world, controller->core, false);
-    replay(world, controller->shadow, true);
-    world_trace(world, "the controller starts at record %zu", controller->count);
+    size_t changed = rot(world), count = controller->count;
+    replay(world, controller->core, changed);
+    replay(world, controller->shadow, count);
+    retell(world, &controller->ledger);
+    if (changed < count)
+        retell(world, &controller->history);
+    world_trace(world, "the controller starts at record %zu", count);
     core_recover(controller->core, world->now_us, world->now_us, &records, &effects);
     after_step(world, &records, &effects);
     clock.boot_id = "boot";
     clock.boottime_us = clock.cluster_us = world->now_us;
     clock.speed = 1;
     controller_step(world, &input);
+    isolate(world, count);
     clients_check(world);
 }
 
@@ -465,11 +619,13 @@ static void from_agent(struct world *world, struct event *event)
     struct link *link = link_get(world, event->number);
     struct input input = { .type = INPUT_AGENT, .agent = { .link = event->number } };
 
-    if (!link->controller_up || link->cut)
+    if (!link->controller_up || link->cut[TO_THE_CONTROLLER])
         return;
     Wafer__ToController *message = wafer__to_controller__unpack(NULL, event->length, event->bytes);
     input.agent.message = message;
     link->heard_from = true;
+    if (message->report)
+        link->sent_us = message->report->sent_us;
     if (message->report && message->report->registration)
         link->registered = true;
     if (!message->log) { /* the daemon keeps these to itself */
@@ -490,17 +646,28 @@ static void beat(struct world *world)
         struct link *link = link_get(world, number);
         if (link->controller_up && link->registered && link->heard_from) {
             link->heard_from = false;
+            SET_FIELD(&beat, echo_us, link->sent_us);
             link_to_agent(world, number, &message);
         }
     }
     world_add(world, BEAT, LEASE_US / 4);
 }
 
+static void asked(struct world *world, struct event *event)
+{
+    Wafer__Request *request = wafer__request__unpack(NULL, event->length, event->bytes);
+
+    controller_request(world, (unsigned)event->number, request); /* if not, it asks again */
+    wafer__request__free_unpacked(request, NULL);
+}
+
 void controller_event(struct world *world, struct event *event)
 {
     struct controller *controller = &world->controller;
 
-    if (event->kind == BEAT) {
+    if (controller->frozen && event->kind != CONTROLLER_START) {
+        world_put_off(world, event, controller->thaw_us);
+    } else if (event->kind == BEAT) {
         beat(world);
     } else if (event->kind == CONTROLLER_START) {
         controller_start(world);
@@ -517,6 +684,8 @@ void controller_event(struct world *world, struct event *event)
         controller_step(world, &input);
     } else if (event->life != controller->life) {
         return;
+    } else if (event->kind == ASKED) {
+        asked(world, event);
     } else if (event->kind == SYNCED) {
         controller->syncing = false;
         make_durable(world, event->number);
@@ -527,13 +696,31 @@ void controller_event(struct world *world, struct event *event)
     }
 }
 
+/* What has become of a checkpoint that an ended job began from, as the daemon's facts.c finds it.
+ */
+static void refresh_origin(struct world *world, Wafer__CheckpointState *origin)
+{
+    const Wafer__CheckpointState *now =
+        ledger_checkpoint(&world->controller.history, origin->job, origin->number);
+
+    origin->state = now ? now->state : WAFER__CHECKPOINT__STATE__DELETED;
+}
+
+static void refresh_origins(struct world *world, Wafer__JobState *state)
+{
+    if (state->origin)
+        refresh_origin(world, state->origin);
+    for (size_t i = 0; i < state->n_older_origins; i++)
+        refresh_origin(world, state->older_origins[i]);
+}
+
 bool controller_request(struct world *world, unsigned client, const Wafer__Request *request)
 {
     const struct client *asker = &world->clients[client];
-    struct input input = {
-        .type = INPUT_REQUEST,
-        .request = { .client = client, .uid = asker->uid, .gid = asker->uid, .message = request }
-    };
+    struct input input = { .type = INPUT_REQUEST,
+                           .request = { .client = client,
+                                        .subject = { .uid = asker->uid, .gid = asker->uid },
+                                        .message = request } };
     struct facts facts;
     uint64_t named = 0;
 
@@ -566,11 +753,16 @@ bool controller_request(struct world *world, unsigned client, const Wafer__Reque
     Wafer__Target target = WAFER__TARGET__INIT;
     target.has_job = true;
     target.job = named;
+    if (request->body_case == WAFER__REQUEST__BODY_LIST && request->list->watch) {
+        world->controller.watched = true;
+        core_set_watched(world->controller.core, true);
+    }
     bool wants_facts = named && !core_knows(world->controller.core, &target, asker->uid);
     const struct ledger_job *job = ledger_job(&world->controller.history, named);
     if (wants_facts && world->controller.durable < world->controller.count)
         return false;
     if (wants_facts && job && job->view) {
+        refresh_origins(world, job->state);
         facts = (struct facts){ .view = job->view,
                                 .state = job->state,
                                 .spec = job->spec,

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "world.h"
 
-#define STEPS_DEFAULT 3000
+#define STEPS_DEFAULT 1600
 
 static struct world world; /* for on_abort() */
 

@@ -20,14 +20,19 @@ const char *const fault_names[FAULTS] = {
     [FAULT_DELETE_ERROR] = "delete-error",
     [FAULT_JOURNAL_FULL] = "journal-full",
     [FAULT_LOST_REPLY] = "lost-reply",
+    [FAULT_CONTROLLER_FREEZE] = "controller-freeze",
+    [FAULT_HOST_FREEZE] = "host-freeze",
+    [FAULT_ONE_WAY] = "one-way",
+    [FAULT_DELAY] = "delay",
+    [FAULT_UNREADABLE] = "unreadable",
 };
 
 void faults_init(struct world *world)
 {
     for (int i = 0; i < FAULTS; i++)
         world->faults[i] = world_one_in(world, 2);
-    /* Log-uniform between 1/8 s and 32 s. */
-    world->fault_every_us = (SECOND_US / 8) << world_below(world, 9);
+    /* Log-uniform between 1/16 s and 8 s. */
+    world->fault_every_us = (SECOND_US / 16) << world_below(world, 8);
 }
 
 static void system_order(struct world *world, unsigned number, Wafer__InjectFault__Kind kind,
@@ -57,6 +62,12 @@ static void journal_full(struct world *world, bool full)
 
     if (!world->controller.core || world->controller.full == full)
         return;
+    if (world->controller.frozen) {
+        if (!full)
+            world_add(world, FAULT_ENDS, world->controller.thaw_us - world->now_us)->number =
+                FAULT_JOURNAL_FULL;
+        return;
+    }
     world_trace(world, "the journal %s", full ? "is full" : "has room again");
     world->controller.full = full;
     controller_step(world, &input);
@@ -74,6 +85,12 @@ static void corrupt_one(struct world *world)
     shard->bytes[world_below(world, shard->length)] ^= (uint8_t)(1 << world_below(world, 8));
     world_trace(world, "job %llu step %llu epoch %llu rots", (unsigned long long)file->job,
                 (unsigned long long)file->step, (unsigned long long)file->epoch);
+}
+
+/* Log-uniform, from a twentieth of a second to about two minutes. */
+static int64_t freeze_us(struct world *world)
+{
+    return world_between(world, 1, (50 * MS_US) << world_below(world, 12));
 }
 
 static void strike(struct world *world, enum fault fault, unsigned host)
@@ -99,12 +116,19 @@ static void strike(struct world *world, enum fault fault, unsigned host)
     case FAULT_PARTITION:
         host_partition(world, host, world_between(world, MS_US, 3 * LEASE_US));
         break;
+    case FAULT_CONTROLLER_FREEZE: controller_freeze(world, freeze_us(world)); break;
+    case FAULT_HOST_FREEZE: host_freeze(world, host, freeze_us(world)); break;
+    case FAULT_ONE_WAY:
+        if (world->hosts[host].link)
+            link_cut_one_way(world, world->hosts[host].link, (enum direction)world_below(world, 2),
+                             world_between(world, MS_US, 3 * LEASE_US));
+        break;
     case FAULT_CORRUPT: corrupt_one(world); break;
     case FAULT_JOURNAL_FULL:
         journal_full(world, true);
         world_add(world, FAULT_ENDS, world_between(world, MS_US, 10 * SECOND_US))->number = fault;
         break;
-    default: break; /* the others happen where something is done */
+    default: break;
     }
 }
 
@@ -112,7 +136,7 @@ void fault_happens(struct world *world)
 {
     if (world->calm)
         return;
-    enum fault fault = (enum fault)world_below(world, FAULTS);
+    enum fault fault = (enum fault)world_below(world, STRIKES);
     unsigned host = (unsigned)world_below(world, world->host_count);
     if (world->faults[fault])
         strike(world, fault, host);
@@ -125,6 +149,10 @@ void fault_ends(struct world *world, const struct event *event)
 {
     if (event->number == FAULT_JOURNAL_FULL)
         journal_full(world, false);
+    else if (event->number == FAULT_HOST_FREEZE && event->life == world->hosts[event->host].life)
+        host_thaw(world, event->host);
+    else if (event->number == FAULT_CONTROLLER_FREEZE && event->life == world->controller.life)
+        controller_thaw(world);
 }
 
 void faults_heal(struct world *world)

@@ -32,11 +32,28 @@ void link_reset(struct world *world, uint64_t number)
     struct link *link = link_get(world, number);
 
     if (world_one_in(world, 2))
-        link->cut = true;
+        link->cut[TO_THE_CONTROLLER] = link->cut[TO_THE_AGENT] = true;
     if (link->agent_up)
         world_add(world, AGENT_CLOSED, world_between(world, 0, 50 * MS_US))->number = number;
     if (link->controller_up)
         world_add(world, LINK_CLOSED, world_between(world, 0, 200 * MS_US))->number = number;
+}
+
+void link_cut_one_way(struct world *world, uint64_t number, enum direction way, int64_t span_us)
+{
+    struct link *link = link_get(world, number);
+
+    world_trace(world, "link %llu carries nothing to the %s for %lld ms",
+                (unsigned long long)number, way == TO_THE_AGENT ? "agent" : "controller",
+                (long long)(span_us / MS_US));
+    if (world_one_in(world, 2)) { /* what is sent meanwhile arrives late */
+        if (link->last_us[way] < world->now_us + span_us)
+            link->last_us[way] = world->now_us + span_us;
+        return;
+    }
+    link->cut[way] = true;
+    world_add(world, AGENT_CLOSED, span_us)->number = number;
+    world_add(world, LINK_CLOSED, span_us)->number = number;
 }
 
 static void send_bytes(struct world *world, enum event_kind kind, uint64_t number,
@@ -44,8 +61,10 @@ static void send_bytes(struct world *world, enum event_kind kind, uint64_t numbe
 {
     struct link *link = link_get(world, number);
     int64_t *last_us = &link->last_us[kind == TO_AGENT];
-    int64_t due_us = world->now_us +
-                     world_between(world, 50, world_one_in(world, 20) ? DELAY_MAX_US : 5 * MS_US);
+    int64_t most_us = world_one_in(world, 20) ? DELAY_MAX_US : 5 * MS_US;
+    if (world_faulty(world, FAULT_DELAY, 50))
+        most_us = 4 * LEASE_US;
+    int64_t due_us = world->now_us + world_between(world, 50, most_us);
     unsigned copies = world_faulty(world, FAULT_DUPLICATE, 10) ? 2 : 1;
 
     /* The first message comes first; others may overtake each other, if so much is wrong. */
@@ -82,6 +101,9 @@ static void agent_carry_out(struct world *world, unsigned number, struct agent_e
         struct agent_effect *effect = &effects->items[i];
         switch (effect->type) {
         case AGENT_SEND:
+            if (effect->message->report)
+                SET_FIELD(effect->message->report, sent_us,
+                          lease_stamp(&host->lease, world->now_us));
             if (host->link)
                 send_bytes(world, TO_CONTROLLER, host->link, &effect->message->base);
             break;
@@ -138,12 +160,14 @@ static void after(struct world *world, unsigned number, struct agent_effects *ef
     look(world, number);
 }
 
-/* I2: of each job one epoch at most is alive anywhere. */
+/* I2: of each job one epoch at most is alive anywhere. A host that is frozen does nothing. */
 void host_check(struct world *world)
 {
     for (unsigned a = 0; a < world->host_count; a++)
         for (unsigned b = a; b < world->host_count; b++)
-            for (size_t i = 0; i < world->hosts[a].running_count; i++)
+            for (size_t i = 0; !world->hosts[a].frozen && !world->hosts[b].frozen &&
+                               i < world->hosts[a].running_count;
+                 i++)
                 for (size_t k = a == b ? i + 1 : 0; k < world->hosts[b].running_count; k++)
                     if (world->hosts[a].running[i].job == world->hosts[b].running[k].job)
                         world_fail(world, "job %llu runs twice: epoch %llu on %s, %llu on %s",
@@ -174,7 +198,7 @@ void host_start(struct world *world, unsigned number)
                                                     .seed = world->seed,
                                                     .filler_bytes = 8,
                                                     .progress_us = SECOND_US / 2 });
-    host->lease_end_us = INT64_MAX;
+    host->lease = (struct lease){ 0 };
     host->link = 0;
     world_trace(world, "%s starts: %s", host->name, boot_id);
     struct event *event = world_add(world, CONNECT, world_between(world, 0, 100 * MS_US));
@@ -197,6 +221,7 @@ void host_crash(struct world *world, unsigned number)
     }
     host->agent = agent_free(host->agent);
     host->life++;
+    host->frozen = false;
     host->running_count = 0;
     if (host->link) {
         link_get(world, host->link)->agent_up = false;
@@ -207,6 +232,32 @@ void host_crash(struct world *world, unsigned number)
     world_add(world, HOST_START,
               world_between(world, MS_US, world_one_in(world, 3) ? 4 * LEASE_US : SECOND_US / 2))
         ->host = number;
+}
+
+void host_freeze(struct world *world, unsigned number, int64_t span_us)
+{
+    struct host *host = &world->hosts[number];
+
+    if (!host->agent || host->frozen)
+        return;
+    world_trace(world, "%s is frozen for %lld ms", host->name, (long long)(span_us / MS_US));
+    host->frozen = true;
+    host->thaw_us = world->now_us + span_us;
+    struct event *event = world_add(world, FAULT_ENDS, span_us);
+    event->number = FAULT_HOST_FREEZE;
+    event->host = number;
+    event->life = host->life;
+}
+
+/* It looks at its lease before anything else. */
+void host_thaw(struct world *world, unsigned number)
+{
+    struct host *host = &world->hosts[number];
+
+    host->frozen = false;
+    world_trace(world, "%s goes on", host->name);
+    if (host_next(world, number) <= world->now_us)
+        host_time(world, number);
 }
 
 /* The agent's side of its link is gone: it makes another. */
@@ -250,14 +301,17 @@ static void from_controller(struct world *world, struct event *event)
     struct host *host = &world->hosts[link->host];
     struct agent_effects effects = { NULL, 0, 0 };
 
-    if (!link->agent_up || link->cut || !host->agent || host->link != event->number)
+    if (!link->agent_up || link->cut[TO_THE_AGENT] || !host->agent || host->link != event->number)
         return;
     Wafer__ToAgent *message = wafer__to_agent__unpack(NULL, event->length, event->bytes);
-    if (message->welcome)
+    if (message->welcome) {
         host->welcomed = true;
-    if (message->welcome || message->beat)
-        host->lease_end_us = world->now_us + LEASE_US;
-    if (host->welcomed) {
+        lease_grant(&host->lease, message->welcome->lease_us);
+        lease_renew(&host->lease, &message->welcome->echo_us, world->now_us);
+    }
+    if (message->beat && host->welcomed)
+        lease_renew(&host->lease, &message->beat->echo_us, world->now_us);
+    if (host->welcomed && host->lease.runs) {
         if (message->start)
             world_trace(world, "to %s: start job %llu epoch %llu", host->name,
                         (unsigned long long)message->start->job,
@@ -273,12 +327,12 @@ static void from_controller(struct world *world, struct event *event)
     wafer__to_agent__free_unpacked(message, NULL);
 }
 
-/* A person at the machine itself. */
+/* A fault of a system, or a person at the machine itself. */
 void host_order(struct world *world, unsigned number, const Wafer__ToAgent *message)
 {
     struct agent_effects effects = { NULL, 0, 0 };
 
-    if (!world->hosts[number].agent)
+    if (!world->hosts[number].agent || world->hosts[number].frozen)
         return;
     agent_on_message(world->hosts[number].agent, world->now_us, message, &effects);
     after(world, number, &effects);
@@ -292,7 +346,8 @@ void host_partition(struct world *world, unsigned number, int64_t span_us)
     host->partition_end_us = world->now_us + span_us;
     if (!host->link)
         return;
-    link_get(world, host->link)->cut = true;
+    struct link *link = link_get(world, host->link);
+    link->cut[TO_THE_CONTROLLER] = link->cut[TO_THE_AGENT] = true;
     /* In the end one side says something that nobody takes. */
     world_add(world, AGENT_CLOSED, span_us)->number = host->link;
     world_add(world, LINK_CLOSED, span_us)->number = host->link;
@@ -333,6 +388,17 @@ static void write_done(struct world *world, struct host *host, const struct agen
                      pointers, count, effects);
 }
 
+/* What an attempt starts from stays until it has been read. */
+static void check_gone(struct world *world, const struct agent_effect *read)
+{
+    const struct ledger_job *job = ledger_job(&world->controller.ledger, read->job);
+
+    if (job && !job->ended && job->state->n_systems && job->state->epoch == read->epoch)
+        world_fail(world, "job %llu epoch %llu is to start from step %llu, which was deleted",
+                   (unsigned long long)read->job, (unsigned long long)read->epoch,
+                   (unsigned long long)read->step);
+}
+
 static void io_done(struct world *world, struct event *event)
 {
     struct host *host = &world->hosts[event->host];
@@ -345,6 +411,8 @@ static void io_done(struct world *world, struct event *event)
         write_done(world, host, io, &effects);
     } else {
         int r = vault_read(&world->vault, io->resume, &shards, &count);
+        if (r == -ENOENT)
+            check_gone(world, io);
         agent_on_read(host->agent, world->now_us, io->job, io->term, io->epoch, r,
                       r < 0 ? strerror(-r) : NULL, shards, count, &effects);
     }
@@ -358,13 +426,18 @@ static void io_done(struct world *world, struct event *event)
 
 void host_event(struct world *world, struct event *event)
 {
+    if (event->kind == TO_AGENT || event->kind == AGENT_CLOSED)
+        event->host = link_get(world, event->number)->host;
     struct host *host = &world->hosts[event->host];
     struct agent_effects effects = { NULL, 0, 0 };
 
+    if (host->frozen) {
+        world_put_off(world, event, host->thaw_us);
+        return;
+    }
     switch (event->kind) {
     case TO_AGENT: from_controller(world, event); break;
     case AGENT_CLOSED:
-        event->host = link_get(world, event->number)->host;
         if (world->hosts[event->host].link == event->number)
             lose_link(world, event->host);
         break;
@@ -394,10 +467,10 @@ int64_t host_next(const struct world *world, unsigned number)
 {
     const struct host *host = &world->hosts[number];
 
-    if (!host->agent)
+    if (!host->agent || host->frozen)
         return INT64_MAX;
-    int64_t agent_us = agent_next_us(host->agent);
-    return agent_us < host->lease_end_us ? agent_us : host->lease_end_us;
+    int64_t agent_us = agent_next_us(host->agent), lease_us = lease_due_us(&host->lease);
+    return agent_us < lease_us ? agent_us : lease_us;
 }
 
 void host_time(struct world *world, unsigned number)
@@ -405,10 +478,10 @@ void host_time(struct world *world, unsigned number)
     struct host *host = &world->hosts[number];
     struct agent_effects effects = { NULL, 0, 0 };
 
-    if (host->lease_end_us <= world->now_us) {
+    if (lease_due_us(&host->lease) <= world->now_us) {
         world_trace(world, "%s: its lease ends, %zu jobs stop", host->name,
                     agent_running(host->agent));
-        host->lease_end_us = INT64_MAX;
+        lease_end(&host->lease);
         agent_on_lease_end(host->agent, world->now_us, &effects);
         after(world, number, &effects);
         if (host->link) {

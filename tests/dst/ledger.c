@@ -105,20 +105,30 @@ static const char *changed(struct ledger *ledger, const Wafer__Record *record)
         if (next->epoch <= job->state->epoch)
             return "an epoch does not rise"; /* I3 */
         const char *wrong = granted(ledger, job, next);
-        if (wrong)
+        if (wrong && !job->unsure)
             return wrong;
-    } else if (next->epoch != job->state->epoch) {
+    } else if (next->epoch != job->state->epoch && !job->unsure &&
+               record->kind != WAFER__RECORD_KIND__JOB_ISOLATED) {
         return "an epoch changed without a grant";
     }
     /* I7: the committed step only rises, but with a record that says why. */
-    if (next->committed_step < job->state->committed_step &&
+    if (next->committed_step < job->state->committed_step && !job->unsure &&
         record->kind != WAFER__RECORD_KIND__JOB_GRANTED &&
         !(record->checkpoint && record->checkpoint->state == WAFER__CHECKPOINT__STATE__CORRUPT))
         return "a committed step fell";
+    job->unsure = job->unsure && record->kind != WAFER__RECORD_KIND__JOB_ISOLATED;
     job->ended = job_state_is_terminal(next->state);
     wafer__job_state__free_unpacked(job->state, NULL);
     job->state = MESSAGE_COPY(next);
     return NULL;
+}
+
+void ledger_skip(struct ledger *ledger, uint64_t id)
+{
+    struct ledger_job *job = ledger_job(ledger, id);
+
+    if (job)
+        job->unsure = true;
 }
 
 static bool is_before(const Wafer__CheckpointState *a, const Wafer__CheckpointState *b)
@@ -164,6 +174,15 @@ static void system_changed(struct ledger *ledger, const Wafer__SystemState *next
     system->drained = next->has_drained && next->drained;
 }
 
+static void key_forgotten(struct ledger *ledger, uint64_t hash)
+{
+    size_t cursor = 0;
+
+    for (struct ledger_job *job; (job = map_next(&ledger->jobs, &cursor));)
+        if (job->state->key_hash == hash)
+            job->state->has_key_hash = false;
+}
+
 const char *ledger_add(struct ledger *ledger, const Wafer__Record *record)
 {
     const char *wrong = NULL;
@@ -181,5 +200,7 @@ const char *ledger_add(struct ledger *ledger, const Wafer__Record *record)
         wrong = checkpoint(ledger, record->checkpoint);
     if (record->system)
         system_changed(ledger, record->system);
+    if (record->kind == WAFER__RECORD_KIND__KEY_FORGOTTEN)
+        key_forgotten(ledger, record->key->hash);
     return wrong;
 }

@@ -18,6 +18,7 @@ struct ledger_job {
     Wafer__JobState *state; /* the newest */
     Wafer__Job *view;       /* once it has ended */
     bool ended;
+    bool unsure; /* a record of it was lost: until it is isolated, others may say anything */
     Wafer__CheckpointState **checkpoints; /* rising steps, then epochs; deleted ones are gone */
     size_t checkpoint_count, checkpoint_capacity;
 };
@@ -37,6 +38,7 @@ struct ledger {
 void ledger_done(struct ledger *ledger);
 /* NULL, or what is wrong with it. */
 const char *ledger_add(struct ledger *ledger, const Wafer__Record *record);
+void ledger_skip(struct ledger *ledger, uint64_t job); /* a record of it is lost */
 struct ledger_job *ledger_job(const struct ledger *ledger, uint64_t id); /* or NULL */
 /* NULL: unknown, or deleted */
 const Wafer__CheckpointState *ledger_checkpoint(const struct ledger *ledger, uint64_t job,

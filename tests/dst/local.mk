@@ -10,7 +10,8 @@ tests_dst_dst_SOURCES = \
   tests/dst/oracle.c \
   tests/dst/specs.c \
   tests/dst/vault.c tests/dst/vault.h \
+  tests/dst/watch.c \
   tests/dst/world.c tests/dst/world.h
 tests_dst_dst_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_dst_dst_LDADD = libcore.a $(ENGINE_LIBS)
+tests_dst_dst_LDADD = libcore.a libpolicy.a $(ENGINE_LIBS)
 dist_check_SCRIPTS += tests/dst/test_dst.sh

@@ -100,7 +100,7 @@ static void make_workload(struct world *world, Wafer__JobSpec *spec)
     workload->model = MESSAGE_NEW(Wafer__ModelSpec, model_spec);
     workload->model->params = count(1000000);
     workload->batch = 8;
-    workload->steps = count(some_steps(world));
+    workload->steps = count(world_one_in(world, 8) ? ENDLESS_STEPS : some_steps(world));
     SET_FIELD(workload, seed, world_below(world, 5));
     if (world_one_in(world, 3)) {
         workload->input = MESSAGE_NEW(Wafer__InputSpec, input_spec);
@@ -157,6 +157,30 @@ static void make_quality(Wafer__JobSpec *spec)
     spec->quality->every->steps = count(1 + spec->workload->steps->value / 5);
 }
 
+/* One that ends when its loss gets no better, which takes it long, through many attempts: what it
+ * has seen before each must count. */
+static void make_stalling(struct world *world, Wafer__JobSpec *spec)
+{
+    Wafer__StopWhen *when = MESSAGE_NEW(Wafer__StopWhen, stop_when);
+    uint64_t steps = 2000 + world_below(world, 3000);
+
+    spec->workload->steps->value = steps;
+    spec->workload->batch = 512; /* so much a step that noise soon hides what is learnt */
+    spec->checkpoint = MESSAGE_NEW(Wafer__CheckpointSpec, checkpoint_spec);
+    spec->checkpoint->every = MESSAGE_NEW(Wafer__Cadence, cadence);
+    spec->checkpoint->every->steps = count(steps / (10 + world_below(world, 20)));
+    spec->retry = MESSAGE_NEW(Wafer__RetrySpec, retry_spec);
+    SET_FIELD(spec->retry, max, 1000);
+    spec->retry->backoff = MESSAGE_NEW(Wafer__Backoff, backoff);
+    spec->retry->backoff->first = duration(MS_US);
+    spec->stop = MESSAGE_NEW(Wafer__StopSpec, stop_spec);
+    when->metric = text_copy("loss");
+    when->stalled_for = MESSAGE_NEW(Wafer__StepCount, step_count);
+    when->stalled_for->steps = count(steps / (6 + world_below(world, 24)));
+    spec->stop->when = memory_new(sizeof(Wafer__StopWhen *));
+    spec->stop->when[spec->stop->n_when++] = when;
+}
+
 static void make_stop(struct world *world, Wafer__JobSpec *spec)
 {
     Wafer__StopSpec *stop = MESSAGE_NEW(Wafer__StopSpec, stop_spec);
@@ -197,6 +221,31 @@ static void make_retry(struct world *world, Wafer__JobSpec *spec)
     spec->retry = retry;
 }
 
+/* Told to stop, and soon after to stop at once: both orders may be lost in one bad moment. */
+static void make_brief(struct world *world, Wafer__JobSpec *spec)
+{
+    wafer__duration__free_unpacked(spec->limit, NULL);
+    spec->limit = duration(world_between(world, SECOND_US, 6 * SECOND_US));
+    if (spec->checkpoint)
+        spec->checkpoint->grace->us = world_between(world, 1, 200 * MS_US);
+}
+
+static void make_terms(struct world *world, Wafer__JobSpec *spec)
+{
+    if (world_one_in(world, 3))
+        make_quality(spec);
+    if (!world_one_in(world, 8))
+        make_checkpoint(world, spec);
+    if (world_one_in(world, 2))
+        make_stop(world, spec);
+    if (!world_one_in(world, 8))
+        make_retry(world, spec);
+    if (world_one_in(world, 5))
+        spec->limit = duration(world_between(world, SECOND_US, 30 * SECOND_US));
+    if (spec->workload->steps->value == ENDLESS_STEPS && world_one_in(world, 2))
+        make_brief(world, spec);
+}
+
 /* From a checkpoint of a job that there is. */
 static void make_resume(struct world *world, Wafer__JobSpec *spec)
 {
@@ -230,16 +279,10 @@ Wafer__JobSpec *spec_make(struct world *world)
         spec->priority = MESSAGE_NEW(Wafer__Priority, priority);
         spec->priority->value = (uint32_t)world_between(world, 1, 3) * 100 + 99;
     }
-    if (world_one_in(world, 3))
-        make_quality(spec);
-    if (!world_one_in(world, 8))
-        make_checkpoint(world, spec);
-    if (world_one_in(world, 2))
-        make_stop(world, spec);
-    if (!world_one_in(world, 8))
-        make_retry(world, spec);
-    if (world_one_in(world, 5))
-        spec->limit = duration(world_between(world, SECOND_US, 30 * SECOND_US));
+    if (world_one_in(world, 16))
+        make_stalling(world, spec);
+    else
+        make_terms(world, spec);
     if (world_one_in(world, 6))
         spec->array = text_copy(world_one_in(world, 2) ? "1-3" : "0-3%2");
     else if (world_one_in(world, 6))

@@ -105,6 +105,18 @@ struct event *world_add(struct world *world, enum event_kind kind, int64_t delay
     return &world->heap[sift_up(world->heap, world->heap_count++)];
 }
 
+void world_put_off(struct world *world, struct event *event, int64_t until_us)
+{
+    struct event *later = world_add(world, event->kind, until_us - world->now_us);
+    int64_t due_us = later->due_us;
+    uint64_t order = later->order;
+
+    *later = *event;
+    later->due_us = due_us;
+    later->order = order;
+    *event = (struct event){ .kind = event->kind };
+}
+
 static struct event take_first(struct world *world)
 {
     struct event *heap = world->heap, first = heap[0];
@@ -139,6 +151,7 @@ static void handle(struct world *world, struct event *event)
     case SYNCED:
     case WORK_DONE:
     case BEAT:
+    case ASKED:
     case CONTROLLER_START: controller_event(world, event); break;
     case TO_AGENT:
     case AGENT_CLOSED:
@@ -155,7 +168,7 @@ static void handle(struct world *world, struct event *event)
 /* ---- the loop ---- */
 
 /* The earliest of all that is due: hosts first, then the controller's timers, then events. */
-static void world_step(struct world *world)
+void world_step(struct world *world)
 {
     int64_t due_us = world->heap[0].due_us, controller_us, host_us;
     unsigned first = HOSTS_MAX; /* whose turn it is; HOSTS_MAX: an event's */
@@ -216,6 +229,15 @@ void world_init(struct world *world, uint64_t seed, bool verbose)
     world_add(world, BEAT, LEASE_US / 4);
 }
 
+static bool somebody_is_frozen(const struct world *world)
+{
+    bool frozen = world->controller.frozen;
+
+    for (unsigned i = 0; i < world->host_count; i++)
+        frozen |= world->hosts[i].frozen;
+    return frozen;
+}
+
 void world_run(struct world *world, unsigned long events)
 {
     int64_t began_us = world->now_us, end_us;
@@ -230,6 +252,9 @@ void world_run(struct world *world, unsigned long events)
     }
     world_trace(world, "all is well from here on");
     world->calm = true;
+    world->calm_us = INT64_MAX;
+    while (somebody_is_frozen(world))
+        world_step(world);
     world->calm_us = world->now_us;
     faults_heal(world);
     end_us = world->now_us + CALM_US;
@@ -241,6 +266,8 @@ void world_run(struct world *world, unsigned long events)
                        CALM_US / HOUR_US);
     }
     clients_check(world);
+    watch_finish(world);
+    clients_use_old_key(world);
 }
 
 void world_done(struct world *world)
@@ -252,6 +279,7 @@ void world_done(struct world *world)
         agent_free(world->hosts[i].agent);
     controller_done(world);
     clients_done(world);
+    watch_done(world);
     vault_model_done(&world->vault);
     free(world->links);
     for (int i = 0; i < 2; i++)

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "core/core.h"
 #include "engine/agent.h"
+#include "engine/lease.h"
 #include "ledger.h"
 #include "vault.h"
 
@@ -27,11 +28,12 @@
 #define START_US  (1769932800ll * SECOND_US) /* 2026-02-01 08:00 UTC */
 
 #define LEASE_US (2 * SECOND_US)
-/* A beat leaves at most a quarter of the lease after its host was heard from, and the margin is
- * half of one: so a beat that arrives at all must do so within a quarter. */
-#define DELAY_MAX_US (LEASE_US / 4 - 50 * MS_US)
+/* Of a message on a bad day; on a worse one (FAULT_DELAY), longer than any lease. */
+#define DELAY_MAX_US (LEASE_US / 4)
 
 #define SET_FIELD(message, field, value) ((message)->has_##field = true, (message)->field = (value))
+
+#define ENDLESS_STEPS 1000000000000ull
 
 #define HOSTS_MAX   3
 #define CLIENTS     3
@@ -50,6 +52,7 @@ enum event_kind {
     WORK_DONE,        /* a worker of the controller is done in the vault */
     BEAT,             /* of the controller, to all whom it has heard */
     CLIENT_ACTS,      /* client `number` */
+    ASKED,            /* a request of client `number` that the controller did not read at once */
     FAULT,            /* something goes wrong */
     FAULT_ENDS,       /* number: enum fault */
     CONTROLLER_START, /* after a crash */
@@ -62,36 +65,47 @@ struct event {
     enum event_kind kind;
     unsigned host;
     uint64_t number;
-    uint64_t life; /* of the host or controller: after a crash it is void */
-    uint8_t *bytes;
+    uint64_t life;  /* of the host or controller: after a crash it is void */
+    uint8_t *bytes; /* TO_CONTROLLER, TO_AGENT, ASKED */
     size_t length;
     struct agent_effect io; /* IO_DONE */
     struct effect work;     /* WORK_DONE */
 };
 
 enum fault {
+    /* strike at some moment */
     FAULT_CONTROLLER_CRASH,
+    FAULT_CONTROLLER_FREEZE,
     FAULT_HOST_CRASH,
+    FAULT_HOST_FREEZE,
     FAULT_SYSTEM_CRASH,
     FAULT_LINK_RESET,
     FAULT_PARTITION,
-    FAULT_DUPLICATE,
+    FAULT_ONE_WAY,
+    FAULT_CORRUPT,
+    FAULT_JOURNAL_FULL,
+    STRIKES,
+    /* happen where something is done */
+    FAULT_DUPLICATE = STRIKES,
     FAULT_REORDER,
+    FAULT_DELAY,
     FAULT_TORN_WRITE,
     FAULT_WRITE_ERROR,
-    FAULT_CORRUPT,
     FAULT_MANIFEST_ERROR,
     FAULT_DELETE_ERROR,
-    FAULT_JOURNAL_FULL,
     FAULT_LOST_REPLY,
+    FAULT_UNREADABLE,
     FAULTS,
 };
+
+enum direction { TO_THE_CONTROLLER, TO_THE_AGENT };
 
 struct link {
     unsigned host;
     bool agent_up, controller_up; /* whether that side believes in it */
-    bool cut;                     /* nothing arrives any more, and neither side knows */
+    bool cut[2];                  /* nothing arrives that way any more, and neither side knows */
     bool registered, heard_from;
+    int64_t sent_us;              /* the newest report that was heard, as it says */
     int64_t first_us, last_us[2]; /* of what is under way in either direction */
 };
 
@@ -105,7 +119,9 @@ struct host {
     uint64_t life;       /* of the process */
     uint64_t link;       /* 0: none */
     bool welcomed;
-    int64_t lease_end_us, partition_end_us;
+    bool frozen; /* stopped until thaw_us, while the world goes on */
+    int64_t thaw_us, partition_end_us;
+    struct lease lease;
     unsigned wafers, gpus;
     char prefixes[2][8];
     struct running running[64];
@@ -117,6 +133,8 @@ struct entry { /* of the journal */
     uint8_t *bytes;
     size_t length;
     uint8_t hash[32]; /* of the core once it was applied */
+    bool damaged;     /* it can no longer be read */
+    uint64_t job;
 };
 
 struct element { /* effects that wait for their records */
@@ -135,6 +153,9 @@ struct controller {
     struct core *core; /* NULL: dead */
     struct core *shadow;
     uint64_t life;
+    bool frozen;
+    int64_t thaw_us, timers_from_us; /* then it reads what came first, or looks at the time first */
+    bool watched;
     struct entry *journal;
     size_t count, capacity, durable;
     bool syncing, full;
@@ -151,6 +172,20 @@ struct client {
     size_t length;
     uint64_t id, life; /* life of the controller that it was sent to */
     int64_t asked_us;
+    uint64_t answer; /* the job of the newest answer; 0: none */
+};
+
+struct seen { /* of a job, by a watcher */
+    uint64_t job;
+    uint32_t attempt;
+    uint64_t version, step;
+    bool started, stopping, gone;
+};
+
+struct watcher { /* one that watches the list of all jobs */
+    bool on;
+    struct seen *seen;
+    size_t count, capacity;
 };
 
 struct world {
@@ -174,6 +209,7 @@ struct world {
     struct controller controller;
     struct vault_model vault;
     struct client clients[CLIENTS];
+    struct watcher watcher;
     uint64_t next_request, next_key;
     struct promise *promises; /* clients.c: what was acknowledged */
     size_t promise_count, promise_capacity;
@@ -187,9 +223,12 @@ struct world {
 void world_init(struct world *world, uint64_t seed, bool verbose);
 void world_done(struct world *world);
 void world_run(struct world *world, unsigned long events); /* then heal, and wait for all jobs */
+void world_step(struct world *world);                      /* the next thing that happens */
 struct event *world_add(struct world *world, enum event_kind kind, int64_t delay_us);
 void world_trace(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Whom it is for is frozen: it comes when that one goes on. */
+void world_put_off(struct world *world, struct event *event, int64_t until_us);
 void world_dump(const struct world *world); /* the newest events, to stderr */
 void world_fail(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
@@ -202,6 +241,8 @@ bool world_faulty(struct world *world, enum fault fault, uint64_t n);
 /* controller.c */
 void controller_start(struct world *world);
 void controller_crash(struct world *world);
+void controller_freeze(struct world *world, int64_t span_us);
+void controller_thaw(struct world *world);
 void controller_step(struct world *world, struct input *input);
 void controller_next(const struct world *world, int64_t *ret_us);
 void controller_timer(struct world *world);
@@ -214,6 +255,8 @@ bool controller_request(struct world *world, unsigned client, const Wafer__Reque
 /* hosts.c */
 void host_start(struct world *world, unsigned host);
 void host_crash(struct world *world, unsigned host);
+void host_freeze(struct world *world, unsigned host, int64_t span_us);
+void host_thaw(struct world *world, unsigned host);
 void host_event(struct world *world, struct event *event);
 int64_t host_next(const struct world *world, unsigned host);
 void host_time(struct world *world, unsigned host);
@@ -221,6 +264,8 @@ void host_partition(struct world *world, unsigned host, int64_t span_us);
 void host_order(struct world *world, unsigned host, const Wafer__ToAgent *message);
 void host_check(struct world *world);
 void link_reset(struct world *world, uint64_t number);
+/* For so long nothing arrives that way; then what was under way does, or the link is found dead. */
+void link_cut_one_way(struct world *world, uint64_t number, enum direction way, int64_t span_us);
 void link_to_agent(struct world *world, uint64_t number, const Wafer__ToAgent *message);
 struct link *link_get(struct world *world, uint64_t number);
 
@@ -228,9 +273,20 @@ struct link *link_get(struct world *world, uint64_t number);
 void client_acts(struct world *world, unsigned client);
 void client_reply(struct world *world, unsigned client, uint64_t request,
                   const Wafer__Response *response);
+void clients_isolated(struct world *world, uint64_t job);
 void clients_check(struct world *world); /* what was promised is kept */
 void clients_finish(struct world *world, bool *ret_done);
+void clients_use_old_key(struct world *world); /* all jobs have ended */
 void clients_done(struct world *world);
+
+/* watch.c */
+void watch_begin(struct world *world, const Wafer__JobList *jobs);
+void watch_end(struct world *world); /* its controller is gone */
+/* What a step decided is what watchers will be told. */
+void watch_check(struct world *world, const struct records *records, const struct effects *effects);
+void watch_sees(struct world *world, const struct effect *effect);
+void watch_finish(struct world *world); /* all jobs have ended */
+void watch_done(struct world *world);
 
 /* faults.c */
 extern const char *const fault_names[FAULTS];

@@ -17,6 +17,13 @@ flip() {
     done
 }
 
+is_read_back() { [ "$(wafer -o json ckpt ls "$1" | jq '[.items[] | select(.state == "WRITTEN" or .state == "COMMITTED")] | length')" = 0 ]; }
+# freeze JOB: its systems stand still, and what they wrote before is committed and read back too.
+freeze() {
+    kill -STOP "$(systems_pid)"
+    sleep 0.2
+    within 5 is_read_back "$1"
+}
 steps_are_made() { wafer -o json ckpt ls "$1" | grep -q VERIFIED; }
 
 begin checkpoints
@@ -31,8 +38,26 @@ run 0 ckpt verify 1@2700 && same "$(state_of 1@2700)" VERIFIED
 ok 'verify finds a good one good'
 run 0 ckpt pin 1@1800 && run 0 ckpt prune --dry-run 1 && keeps 1 '1800 2100 2400 2700 3000'
 ok 'prune --dry-run deletes nothing'
-grep -q '1,800 .*kept: pinned' "$folder/out"
-ok 'and says that the pinned one is kept'
+grep -q '1@1800.1 .*kept: pinned' "$folder/out" && grep -q '1@2700.1 .*kept: one of the last 5' "$folder/out" &&
+    grep -q '1@3000.1 .*kept: the newest' "$folder/out"
+ok 'and says of each why it is kept'
+run 0 ckpt prune 1 && within 5 keeps 1 '1800 2100 2400 2700 3000'
+ok 'prune leaves what the rules of the job keep'
+
+# Out of descriptors, nothing is wrong with the checkpoint.
+# Two are free: one for the connection of wafer, one for the first directory.
+limit=0 free=0
+while [ "$free" -lt 2 ]; do
+    [ -e "/proc/$daemon/fd/$limit" ] || free=$((free + 1))
+    limit=$((limit + 1))
+done
+soft=$(prlimit --pid "$daemon" --nofile --output SOFT --noheadings)
+prlimit --pid "$daemon" --nofile="$limit:"
+run 75 ckpt verify 1@2700 && err_has 'neither good nor bad'
+ok 'one that cannot be read for now is not called damaged'
+prlimit --pid "$daemon" --nofile="$soft:"
+run 0 ckpt verify 1@2700 && same "$(state_of 1@2700)" VERIFIED
+ok 'and is found good when it can be read again'
 
 # Resumed: the same end from anywhere, in any pool, also twice at once.
 first=$(submit --name keep "$folder/plain.yaml" --set resume.init_from=1@2400)
@@ -53,11 +78,20 @@ ok 'resumed, not begun again: its checkpoints come after the one that it started
     same "$(wafer events "$first" | grep -c 'step 300 committed')" 1
 ok 'init_from starts at step 0, and ends with another digest'
 
-run 0 ckpt prune 1 && within 5 keeps 1 '1800 3000'
-ok 'prune leaves the newest and what is pinned'
-run 0 ckpt unpin 1@1800 && run 0 ckpt prune 1 && within 5 keeps 1 3000
+# A clean-up removed what was registered for use: https://github.com/determined-ai/determined/pull/4316
+pinned=$(submit --name pinned "$folder/plain.yaml" --set 'checkpoint.keep={last: 1}')
+within 10 steps_are_made "$pinned" && freeze "$pinned"
+early=$(steps_of "$pinned" | awk '{ print $NF }')
+run 0 ckpt pin "$pinned@$early"
+ok 'a checkpoint of a live job is pinned'
+kill -CONT "$(systems_pid)"
+run 0 wait --timeout 20s "$pinned" && within 5 keeps "$pinned" "$early 3000"
+ok 'beside the last, what is pinned stays'
+run 0 ckpt prune "$pinned" && within 5 keeps "$pinned" "$early 3000"
+ok 'prune leaves both'
+run 0 ckpt unpin "$pinned@$early" && run 0 ckpt prune "$pinned" && within 5 keeps "$pinned" 3000
 ok 'and not what is pinned no more'
-run 65 resume 1 --from 1800 && err_has 1800
+run 65 resume "$pinned" --from "$early" && err_has "$early"
 ok 'what was pruned cannot be resumed from'
 
 # Damage.
@@ -75,21 +109,21 @@ ok 'one flipped bit makes verify end with 1, and the checkpoint CORRUPT'
 run 65 resume "$half" --from "$newest"
 ok 'it cannot be resumed from'
 flip "$half" "$before" # and nobody has noticed yet
-rest=$(wafer resume -q "$half") && run 1 wait "$rest" && has_event "$rest" CHECKPOINT_UNREADABLE
-ok 'a damaged one that nobody had noticed is found when it is read, and nothing runs from it'
-run 1 ckpt verify "$half@$before" && same "$(state_of "$half@$oldest")" VERIFIED
-rest=$(wafer resume -q "$half") && within 10 steps_are_made "$rest" && run 0 cancel --now "$rest" &&
-    run 3 wait "$rest" && within 5 has_event "$rest" "step $((oldest + 300)) "
-ok 'once it is known, the run goes on from the one before it'
+rest=$(wafer resume -q "$half") && within 10 has_event "$rest" CHECKPOINT_UNREADABLE &&
+    same "$(state_of "$half@$before")" CORRUPT && has_event "$half" "step $before is CORRUPT"
+ok 'a damaged one that nobody had noticed is found when it is read, also where its job has ended'
+within 10 has_event "$rest" "from step $oldest\$" && within 10 steps_are_made "$rest" &&
+    run 0 cancel --now "$rest" && run 3 wait "$rest" && has_event "$rest" "step $((oldest + 300)) "
+ok 'and the run goes on from the one before it'
+flip "$half" "$oldest"
+named=$(wafer resume -q "$half" --from "$oldest") && run 1 wait "$named" && is "$named" .cause CHECKPOINT_UNREADABLE &&
+    field "$named" .detail | grep -q 'nothing else'
+ok 'who names one that is damaged gets no other instead'
 
 # A live job falls back by itself, also when nobody had noticed the damage.
 live=$(submit --name live "$folder/plain.yaml" --set workload.steps=12000)
 two_are_verified() { [ "$(steps_of "$live" | wc -w)" -ge 2 ]; }
-within 10 two_are_verified && kill -STOP "$(systems_pid)"
-# What was written before they were stopped is still committed and read back: let it be the newest.
-sleep 0.2
-is_read_back() { [ "$(wafer -o json ckpt ls "$live" | jq '[.items[] | select(.state == "WRITTEN" or .state == "COMMITTED")] | length')" = 0 ]; }
-within 5 is_read_back
+within 10 two_are_verified && freeze "$live"
 # shellcheck disable=SC2046 # one word a step
 set -- $(steps_of "$live" | awk '{ print $NF, $(NF - 1) }')
 flip "$live" "$1"
@@ -128,7 +162,7 @@ workload:
 checkpoint: {every: {steps: 10}}
 retry: {max: 10, backoff: {first: 1s, max: 5s}}
 END
-speed=300
+speed=150
 begin incomplete
 big=$(submit "$folder/big.yaml")
 is_writing() { wafer -o json ckpt ls "$big" | jq -e '.items[] | select(.step == 20 and .state == "WRITING")' | grep -q step; }

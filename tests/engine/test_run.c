@@ -598,6 +598,19 @@ START_TEST(a_checkpoint_that_cannot_be_read_ends_it)
 }
 END_TEST
 
+START_TEST(a_checkpoint_that_cannot_be_read_for_now_is_not_called_damaged)
+{
+    Wafer__CheckpointState *from = finished_job_7();
+
+    spec->workload->steps->value = 2000;
+    world.read_error = -EMFILE;
+    world_resume(&world, 7, 2, spec, "s1", from, false);
+    world_finish(&world);
+    ck_assert_int_eq(end_of(7)->cause, WAFER__CAUSE__CHECKPOINT_UNREACHABLE);
+    wafer__checkpoint_state__free_unpacked(from, NULL);
+}
+END_TEST
+
 /* ---- checkpoints ---- */
 
 START_TEST(checkpoints_come_every_so_many_steps)
@@ -900,6 +913,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_spec_that_cannot_be_run_never_begins, 0, ELEMENTS(nonsense));
     tcase_add_test(tcase, numbers_without_sense_do_no_harm);
     tcase_add_test(tcase, a_checkpoint_that_cannot_be_read_ends_it);
+    tcase_add_test(tcase, a_checkpoint_that_cannot_be_read_for_now_is_not_called_damaged);
 
     tcase = add_case(suite, "checkpoints");
     tcase_add_test(tcase, checkpoints_come_every_so_many_steps);

@@ -74,7 +74,7 @@ counted() { # LEAST: the lines on standard input, or a complaint that they are t
     fi
 }
 
-echo 1..8
+echo 1..9
 lint "the pages are without a warning of mandoc"
 result "wafer(1) has every verb" "$(verbs | counted 20 | lacks wafer.1 '^\.It Cm @\( \|$\)')"
 result "wafer(1) has every flag of every verb" \
@@ -91,3 +91,6 @@ result "waferd(8) has every key of the site file" \
 result "wafer-job(5) has every key of the job file" \
     "$(keys job.proto 'Dependency|Program|DivergenceSpec|FallbackSpec|RetentionSpec|CostSpec|NotifySpec' |
         counted 70 | lacks wafer-job.5 '^\.\(It \)\?\(Cm\|Ql\|Ss\) \(.*[ {,.]\)\?@\($\|[ :,]\)')"
+result "waferd.policies(5) has every key and action of the roles" \
+    "$({ keys policy.proto; sed -n '/enum Action/,/}/s/^ *\([a-z]*\) = .*/\1/p' "$top_srcdir/proto/policy.proto"; } |
+        counted 30 | lacks waferd.policies.5 '^\.It Cm \(.* \)\?@\( \|$\)')"

@@ -217,7 +217,7 @@ static const struct {
     { serve_echo, 0, "" },
     { serve_minor_apart, 0, "" },
     { serve_newer, -EPROTONOSUPPORT,
-      "waferd 0.3.0 speaks protocol 1.2 and wafer 0.1.0 speaks 1.0" },
+      "waferd 0.3.0 speaks protocol 1.3 and wafer 0.1.0 speaks 1.1" },
     { serve_http, -EMSGSIZE, "at most 4096 bytes" },
     { serve_other_protocol, -EPROTO, "no Hello" },
     { serve_nothing, -ETIMEDOUT, "did not say Hello within 50 ms" },

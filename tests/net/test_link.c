@@ -293,9 +293,9 @@ static const struct {
     const char *why;
     unsigned frame_count;
 } peers[] = {
-    { send_major, -EPROTONOSUPPORT, "wafer 9.0.0 speaks protocol 2.0 and waferd 0.1.0 speaks 1.0",
+    { send_major, -EPROTONOSUPPORT, "wafer 9.0.0 speaks protocol 2.1 and waferd 0.1.0 speaks 1.1",
       0 },
-    { send_minor_two_ahead, -EPROTONOSUPPORT, "wafer 0.9.0 speaks protocol 1.2", 0 },
+    { send_minor_two_ahead, -EPROTONOSUPPORT, "wafer 0.9.0 speaks protocol 1.3", 0 },
     { send_minor_one_ahead, 0, "the peer went away", 1 },
     { send_other_magic, -EPROTO, "no Hello", 0 },
     { send_escape_in_program, -EPROTO, "not a printable text", 0 },

@@ -267,6 +267,15 @@ static inline void send_order(const Wafer__ToAgent *order)
     ck_assert_int_eq(link_send(controller.link, &order->base), 0);
 }
 
+/* When it sent the newest report that came; its clock is this machine's. */
+static inline int64_t newest_sent_us(void)
+{
+    for (size_t i = controller.count; i-- > 0;)
+        if (controller.messages[i]->report)
+            return controller.messages[i]->report->sent_us;
+    return 0;
+}
+
 static inline void send_welcome(uint32_t speed, int64_t lease_us)
 {
     Wafer__ToAgent order = WAFER__TO_AGENT__INIT;
@@ -279,17 +288,22 @@ static inline void send_welcome(uint32_t speed, int64_t lease_us)
     welcome.clock = &anchor;
     welcome.lease_us = lease_us;
     welcome.term = 1;
+    welcome.has_echo_us = true;
+    welcome.echo_us = newest_sent_us();
     order.welcome = &welcome;
     send_order(&order);
 }
 
-static inline void send_beat(void)
+static inline void send_beat(int64_t echo_us)
 {
     Wafer__ToAgent order = WAFER__TO_AGENT__INIT;
     Wafer__Beat beat = WAFER__BEAT__INIT;
 
+    beat.has_echo_us = true;
+    beat.echo_us = echo_us;
     order.beat = &beat;
-    send_order(&order);
+    int r = link_send(controller.link, &order.base);
+    ck_assert_msg(r == 0 || r == -EPIPE, "%d", r); /* it may just have hung up */
 }
 
 /* 0.123 s of cluster time a step on the test's platform. */

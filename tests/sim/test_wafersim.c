@@ -201,7 +201,7 @@ START_TEST(beats_renew_the_lease_and_heartbeats_come_four_to_a_lease)
         AWAIT(Wafer__Report, report, !it->registration);
         controller.from = controller.count;
         reports++;
-        send_beat();
+        send_beat(newest_sent_us());
     }
     ck_assert_uint_ge(reports, 4);
     ck_assert_uint_le(reports, 12);
@@ -212,13 +212,37 @@ START_TEST(beats_renew_the_lease_and_heartbeats_come_four_to_a_lease)
 }
 END_TEST
 
+/* As when all that it says is lost on the way, and all that it hears arrives. */
+START_TEST(beats_that_bring_back_nothing_new_do_not_renew_the_lease)
+{
+    const int64_t lease_us = 400000;
+
+    Wafer__Report *report = wafersim_up(NULL, SPEED, lease_us);
+    int64_t registered_us = report->sent_us;
+    send_start(JOB, 1, 10000000, NULL);
+    AWAIT(Wafer__Started, started, it->job == JOB);
+    unsigned links = controller.links;
+    controller.from = controller.count;
+    while (controller.links == links) {
+        if (controller.link)
+            send_beat(registered_us);
+        ck_assert_int_ge(sd_event_run(controller.event, 20000), 0);
+        ck_assert_int_le(clock_us(CLOCK_BOOTTIME), registered_us + 4 * lease_us);
+    }
+    report = await_registration();
+    ck_assert_uint_eq(report->n_running, 0);
+    ck_assert_int_eq(report->ended[0]->cause, WAFER__CAUSE__SYSTEM_LOST);
+    ck_assert_int_ge(report->sent_us, registered_us + lease_us);
+}
+END_TEST
+
 START_TEST(a_stopped_process_that_wakes_after_its_lease_writes_nothing_more)
 {
     wafersim_up(NULL, SPEED, 300000);
     send_start(JOB, 1, 10000000, NULL);
     await_checkpoint(JOB, 200);
     wafersim_kill(SIGSTOP);
-    send_beat(); /* lies in the socket while it sleeps: no renewal */
+    send_beat(newest_sent_us()); /* lies in the socket while it sleeps: no renewal */
     usleep(450000);
     controller.from = controller.count;
     wafersim_kill(SIGCONT);
@@ -389,6 +413,7 @@ int main(void)
     tcase_add_test(tcase, a_shard_that_changed_is_not_resumed_from);
     tcase_add_test(tcase, a_job_outlives_its_link_but_not_its_lease);
     tcase_add_test(tcase, beats_renew_the_lease_and_heartbeats_come_four_to_a_lease);
+    tcase_add_test(tcase, beats_that_bring_back_nothing_new_do_not_renew_the_lease);
     tcase_add_test(tcase, a_stopped_process_that_wakes_after_its_lease_writes_nothing_more);
     tcase_add_test(tcase, a_full_disk_fails_the_checkpoint_and_suspends_the_job);
     tcase_add_test(tcase, nothing_is_done_before_the_welcome);

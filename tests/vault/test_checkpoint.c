@@ -124,6 +124,34 @@ START_TEST(damage_is_found_and_the_file_named)
 }
 END_TEST
 
+/* One more than the highest descriptor, when so many more may be opened. */
+static rlim_t limit_for(unsigned spare)
+{
+    int limit = 0;
+
+    for (; spare > 0; limit++)
+        spare -= fcntl(limit, F_GETFD) < 0;
+    return (rlim_t)limit;
+}
+
+/* Directory of the job, of the checkpoint, then manifest and shards: which cannot be opened? */
+START_TEST(what_cannot_be_read_for_now_is_not_called_damaged)
+{
+    struct rlimit before, few;
+
+    commit();
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (unsigned spare = 0; spare <= 3; spare++) {
+        few = (struct rlimit){ limit_for(spare), before.rlim_max };
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int r = vault_verify(vault, &place, &manifest_digest, &diag);
+        int expected = spare < 3 ? -EMFILE : 0;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+        ck_assert_int_eq(r, expected);
+    }
+}
+END_TEST
+
 START_TEST(a_checkpoint_that_lies_in_another_place_is_refused)
 {
     const struct vault_place wrong = { .job = 7, .step = 2000, .term = 1, .epoch = 3 };
@@ -310,6 +338,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, vault_make, vault_remove);
     tcase_add_test(tcase, what_was_written_verifies_and_reads_back);
     tcase_add_loop_test(tcase, damage_is_found_and_the_file_named, 0, ELEMENTS(damages));
+    tcase_add_test(tcase, what_cannot_be_read_for_now_is_not_called_damaged);
     tcase_add_test(tcase, a_checkpoint_that_lies_in_another_place_is_refused);
     tcase_add_test(tcase, a_directory_that_is_a_link_is_not_entered);
     tcase_add_test(tcase, a_link_in_place_of_a_shard_is_replaced_and_not_written_through);

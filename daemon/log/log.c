@@ -1,4 +1,4 @@
-#include "log.h"
+#include "log/log.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -94,27 +94,20 @@ static void write_journal(int priority, const struct log_about *about, const cha
         free(texts[i]);
 }
 
-__attribute__((format(printf, 3, 0))) static void
-write_text(int priority, const struct log_about *about, const char *format, va_list arguments)
+void log_write(int priority, const struct log_about *about, const char *format, ...)
 {
     owned(buffer_done) struct buffer escaped = BUFFER_EMPTY;
-    owned(free) char *text = text_vformat(format, arguments);
+    va_list arguments;
 
+    va_start(arguments, format);
+    owned(free) char *text = text_vformat(format, arguments);
+    va_end(arguments);
     append_escaped(&escaped, text);
     owned(free) char *line = buffer_text(&escaped);
     if (output.journal)
         write_journal(priority, about, line);
     else
         write_stderr(priority, line);
-}
-
-void log_write(int priority, const struct log_about *about, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    write_text(priority, about, format, arguments);
-    va_end(arguments);
 }
 
 static bool may_write(void)
@@ -144,6 +137,10 @@ void log_write_some(int priority, const struct log_about *about, const char *for
     if (!may_write())
         return;
     va_start(arguments, format);
-    write_text(priority, about, format, arguments);
+    owned(free) char *text = text_vformat(format, arguments);
     va_end(arguments);
+    if (about && about->job)
+        log_write(priority, about, "job %" PRIu64 ": %s", about->job, text);
+    else
+        log_write(priority, about, "%s", text);
 }

@@ -1,8 +1,9 @@
 /* log — what operators read: structured fields where the journal listens, else lines on stderr.
  *
- * Texts may come from anybody: control characters are written as \xNN. */
-#ifndef WAFERD_LOG_H
-#define WAFERD_LOG_H
+ * `journalctl JOB_ID=7` shows what waferd and wafersim say of a job; ATTEMPT= and SYSTEM= likewise.
+ * Texts may come from anybody: control characters are written as \xNN. Thread: the loop's. */
+#ifndef WAFERD_LOG_LOG_H
+#define WAFERD_LOG_LOG_H
 
 #include <stdint.h>
 #include <syslog.h>
@@ -21,7 +22,8 @@ void log_open(const char *program);
 void log_write(int priority, const struct log_about *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For what comes as often as jobs do: so many lines a second are written, the others counted. */
+/* For what comes as often as jobs do: so many lines a second are written, the others counted. A
+ * line about a job begins with "job 7: ". */
 void log_write_some(int priority, const struct log_about *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,0 +1,36 @@
+#include "engine/lease.h"
+
+int64_t lease_stamp(struct lease *lease, int64_t now_us)
+{
+    if (now_us > lease->sent_us)
+        lease->sent_us = now_us;
+    return now_us;
+}
+
+void lease_grant(struct lease *lease, int64_t span_us)
+{
+    lease->span_us = span_us > 0 ? span_us : 0;
+}
+
+void lease_renew(struct lease *lease, const int64_t *echo_us, int64_t now_us)
+{
+    int64_t from_us = echo_us ? *echo_us : now_us;
+
+    if (from_us < lease->from_us || (echo_us && from_us > lease->sent_us))
+        return;
+    lease->from_us = from_us;
+    lease->runs = true;
+}
+
+void lease_end(struct lease *lease)
+{
+    lease->runs = false;
+}
+
+int64_t lease_due_us(const struct lease *lease)
+{
+    if (!lease->runs)
+        return INT64_MAX;
+    return lease->span_us < INT64_MAX - lease->from_us ? lease->from_us + lease->span_us
+                                                       : INT64_MAX;
+}

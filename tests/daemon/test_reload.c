@@ -1,0 +1,141 @@
+#include "reload.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "scratch.h"
+#include "tap.h"
+
+#define CS3 "pools: [{name: wafer, platform: cs3}]\n"
+
+#define PLATFORM                                                                                   \
+    "apiVersion: wafer/v1\n"                                                                       \
+    "kind: Platform\n"                                                                             \
+    "name: cs3\n"                                                                                  \
+    "target: wafer\n"                                                                              \
+    "rate: {peak_pflops: 62.5, realised_fraction: 0.4, realised_fraction_small: 0.1, "             \
+    "per_layer_ms: 0.1, weights_gb_per_s: 0, scaling_efficiency: 0.9}\n"                           \
+    "phases: {compile: {min: 1m, max: 2m}, compile_cached: {min: 1s, max: 2s}, start: {min: 1s, "  \
+    "max: 2s}, program: {min: 1s, max: 2s}, weights_floor: 1s, weights_s_per_1e9: 1, "             \
+    "save_s_per_1e9: 1, evaluate_fraction: 0.1, cleanup: 1s}\n"                                    \
+    "faults: {mtbf: 100d}\n"                                                                       \
+    "price_per_hour: \"%s EUR\"\n"
+
+static struct settings *running, *fresh;
+static struct reload_report report;
+
+static void write_file(const char *name, char *text) /* takes the text */
+{
+    owned(free) char *path = text_format("%s/%s", scratch, name);
+    owned(free) char *taken = text;
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(taken, file), 0);
+    fclose(file);
+}
+
+/* The settings of a site file with these lines at its end. */
+static struct settings *settings_of(const char *lines)
+{
+    owned(free) char *path = text_format("%s/site.yaml", scratch);
+    char *text =
+        text_format("apiVersion: wafer/v1\nkind: Site\nstate_dir: /s\nvault_dir: /v\n"
+                    "socket: /run/w.sock\nagent_socket: /run/a.sock\nplatforms_dir: %s\n%s",
+                    scratch, lines);
+    struct settings *settings = NULL;
+    struct buffer errors = BUFFER_EMPTY;
+
+    write_file("site.yaml", text);
+    ck_assert_int_eq(settings_read(path, &settings, &errors), 0);
+    return settings;
+}
+
+static void setup(void)
+{
+    scratch_make();
+    write_file("cs3.yaml", text_format(PLATFORM, "18.00"));
+    report = (struct reload_report){ .applied = BUFFER_EMPTY };
+}
+
+static void teardown(void)
+{
+    settings_free(running);
+    settings_free(fresh);
+    reload_report_done(&report);
+    scratch_remove();
+}
+
+static void assert_report(const char *applied, const char *waiting)
+{
+    owned(free) char *applied_text = buffer_text(&report.applied);
+    owned(free) char *waiting_text = buffer_text(&report.waiting);
+
+    ck_assert_str_eq(applied_text, applied);
+    ck_assert_str_eq(waiting_text, waiting);
+}
+
+static const struct {
+    const char *before, *after, *applied, *waiting;
+} rows[] = {
+    { CS3, CS3, "", "" },
+    { CS3, "# a remark\n" CS3 "speed: ~\n", "", "" },
+    { CS3, CS3 "snapshot_every: 5000\n", "snapshot_every: default -> 5000\n", "" },
+    { CS3 "snapshot_every: 5000\n", CS3, "snapshot_every: 5000 -> default\n", "" },
+    { CS3 "lease: 1m\n", CS3 "lease: 60s\n", "", "" }, /* the same, in other words */
+    { CS3, CS3 "speed: 2\nlease: 20s\n", "", "speed: default -> 2\nlease: default -> 20s\n" },
+    { CS3, "pools: [{name: other, platform: cs3}]\n", "", "pools: changed\n" },
+};
+
+START_TEST(each_key_that_differs_is_applied_or_waits)
+{
+    running = settings_of(rows[_i].before);
+    fresh = settings_of(rows[_i].after);
+    settings_apply(running, fresh, &report);
+    assert_report(rows[_i].applied, rows[_i].waiting);
+}
+END_TEST
+
+START_TEST(what_is_applied_holds_and_what_waits_does_not)
+{
+    running = settings_of(CS3);
+    fresh = settings_of(CS3 "snapshot_every: 5000\nlease: 20s\n");
+    settings_apply(running, fresh, &report);
+    ck_assert_uint_eq(running->snapshot_every, 5000);
+    ck_assert_int_eq(running->lease_us, 15000000);
+    ck_assert_uint_eq(report.applied_count, 1);
+    ck_assert_uint_eq(report.waiting_count, 1);
+    /* Once more: what was applied is no difference now, and what waits still is one. */
+    reload_report_done(&report);
+    report = (struct reload_report){ .applied = BUFFER_EMPTY };
+    settings_apply(running, fresh, &report);
+    assert_report("", "lease: default -> 20s\n");
+}
+END_TEST
+
+START_TEST(a_platform_file_that_has_changed_waits_and_is_told_once)
+{
+    static const char two[] =
+        "pools: [{name: wafer, platform: cs3}, {name: other, platform: cs3}]\n";
+
+    running = settings_of(two);
+    write_file("cs3.yaml", text_format(PLATFORM, "19.00"));
+    fresh = settings_of(two);
+    settings_apply(running, fresh, &report);
+    ck_assert_int_eq(running->pools[0].price_micro, 18000000);
+    assert_report("", "platform cs3: its file has changed\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reload");
+    TCase *tcase = tcase_create("reload");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, each_key_that_differs_is_applied_or_waits, 0, ELEMENTS(rows));
+    tcase_add_test(tcase, what_is_applied_holds_and_what_waits_does_not);
+    tcase_add_test(tcase, a_platform_file_that_has_changed_waits_and_is_told_once);
+    suite_add_tcase(suite, tcase);
+    return tap_run(suite);
+}
