@@ -204,7 +204,7 @@ static struct pool *queue_target(struct request *request, const char *name)
     struct pool *pool = core_pool(request->core, name);
 
     if (!pool)
-        refuse(request, 0, "E_QUEUE", EXIT_STATE, NULL,
+        refuse(request, 0, "E_QUEUE", EXIT_STATE, "queue",
                text_format("there is no queue '%s' here", name));
     return pool;
 }
