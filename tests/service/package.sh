@@ -32,6 +32,7 @@ ok 'lintian finds nothing wrong'
 leftovers >"$folder/before"
 put_packages
 ok 'the packages install'
+[ "$failed" -eq 0 ] || finish || exit 1
 is_active waferd.socket && is_active waferd.service
 ok 'and the controller runs'
 same "$(inside systemctl is-enabled waferd.service waferd.socket | tr '\n' ' ')" 'enabled enabled '
