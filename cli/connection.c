@@ -18,6 +18,7 @@
 #define ANSWER_TIMEOUT_MS  30000
 #define REOPEN_TIMEOUT_US  (30 * SECOND_US)
 #define REOPEN_PAUSE_MS    200
+#define REOPEN_QUIET_US    (3 * SECOND_US) /* a restart takes less: nobody need hear of it */
 
 struct connection {
     const struct command *command;
@@ -291,23 +292,28 @@ enum next connection_next(struct connection *connection, int64_t deadline_us, Wa
 enum next connection_reopen(struct connection **connection, int64_t deadline_us)
 {
     const struct command *command = (*connection)->command;
-    int64_t give_up_us = connection_now_us() + REOPEN_TIMEOUT_US;
+    int64_t began_us = connection_now_us();
+    bool is_told = false;
 
     if ((*connection)->error != -EPIPE)
         return NEXT_GONE; /* it is there, but speaks something else */
-    message_note(command, "the controller went away: connecting again");
     for (;;) {
         struct connection *fresh;
         struct diag diag;
         int r = try_open(command, &fresh, &diag);
+        int64_t tried_us = connection_now_us() - began_us;
 
         if (r == 0) {
             connection_close(*connection);
             *connection = fresh;
             return NEXT_RESPONSE;
         }
-        if (r == -EPROTONOSUPPORT || connection_now_us() > give_up_us)
+        if (r == -EPROTONOSUPPORT || tried_us > REOPEN_TIMEOUT_US)
             return NEXT_GONE;
+        if (!is_told && tried_us > REOPEN_QUIET_US) {
+            message_note(command, "the controller went away: trying to connect again");
+            is_told = true;
+        }
         int64_t pause_end_us = connection_now_us() + REOPEN_PAUSE_MS * 1000;
         enum next next = wait_for(
             -1, deadline_us >= 0 && deadline_us < pause_end_us ? deadline_us : pause_end_us);

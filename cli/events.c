@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/connection.h"
@@ -7,10 +8,12 @@
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/targets.h"
+#include "cli/watch.h"
 
 struct reader {
     const struct command *command;
     uint64_t last_sequence; /* what was shown already: a stream that begins again repeats it */
+    bool has_ended;         /* the job that is followed */
     Wafer__EventsRequest *body;
 };
 
@@ -23,6 +26,7 @@ static void print_new(struct reader *reader, const Wafer__EventList *events)
         if (event->sequence <= reader->last_sequence)
             continue;
         reader->last_sequence = event->sequence;
+        reader->has_ended |= reader->body->target && strcmp(event->kind, "JOB_ENDED") == 0;
         if (command->format == FORMAT_JSON)
             output_json_line(&event->base);
         else if (command->format == FORMAT_PLAIN)
@@ -86,11 +90,12 @@ static int follow(struct reader *reader, struct connection **connection)
                          response->missed);
         if (response->body_case == WAFER__RESPONSE__BODY_EVENTS)
             print_new(reader, response->events);
-        if (!response->has_more || !response->more)
+        if (!response->has_more || !response->more || reader->has_ended)
             break;
     }
-    output_flush();
-    return exit;
+    if (!output_flush() || exit || !reader->body->target)
+        return exit;
+    return watch_outcome(reader->command, connection, reader->body->target);
 }
 
 int run_events(const struct command *command)

@@ -20,15 +20,16 @@ static const struct {
       "plain  a record a line, fields between tabs; \\t \\n \\r \\\\ and \\xNN stand for control\n"
       "       characters. Its fields are listed in wafer(1)\n" },
     { "exit",
-      "  0  done; the job succeeded        65  a job file is wrong (the field is named)\n"
-      "  1  the job failed                 66  an input file is missing\n"
-      "  3  the job was cancelled          69  the controller cannot be reached\n"
-      "  4  the job hit its time limit     70  internal error\n"
-      "  5  the job was lost               74  input or output failed\n"
-      "  6  the wait timed out             75  a limit was reached or all is busy: retry later\n"
-      " 64  usage                          76  other protocol version\n"
-      "130  Ctrl-C; the job goes on        77  denied\n"
-      "                                    78  configuration is wrong\n" },
+      "  0  done; the job succeeded        66  an input file is missing\n"
+      "  1  the job failed                 69  the controller cannot be reached\n"
+      "  2  nothing matched, or the job    70  internal error\n"
+      "     is in no state for that        74  input or output failed\n"
+      "  3  the job was cancelled          75  a limit was reached or all is busy: retry later\n"
+      "  4  the job hit its time limit     76  other protocol version\n"
+      "  5  the job was lost               77  denied\n"
+      "  6  the wait timed out             78  configuration is wrong\n"
+      " 64  usage                         130  Ctrl-C; the job goes on\n"
+      " 65  a job file is wrong           141  nobody reads the output any more\n" },
     { "environment", "WAFER_SOCKET  the controller's socket; else /run/waferd/waferd.sock\n"
                      "WAFER_OUTPUT  table, json or plain\n"
                      "WAFER_TZ      UTC or local\n"

@@ -112,16 +112,6 @@ static int print_stream(struct log_reader *reader, struct connection **connectio
     return exit;
 }
 
-/* The log has ended, and so has the job, or will in a moment. */
-static int outcome(const struct command *command, struct connection **connection,
-                   Wafer__Target *target)
-{
-    struct targets targets = { .items = target, .count = 1 };
-    struct watch watch = { .command = command, .targets = &targets, .deadline_us = -1 };
-
-    return watch_jobs(&watch, connection);
-}
-
 int run_logs(const struct command *command)
 {
     owned(connection_close) struct connection *connection = NULL;
@@ -148,6 +138,6 @@ int run_logs(const struct command *command)
     exit = print_stream(&reader, &connection);
     /* One attempt of several has no outcome of its own. */
     if (!exit && command_has(command, FLAG_FOLLOW) && !target.has_attempt)
-        exit = outcome(command, &connection, &target);
+        exit = watch_outcome(command, &connection, &target);
     return exit;
 }

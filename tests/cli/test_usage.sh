@@ -55,6 +55,10 @@ alone wait 7 --timeout 90
 exits 64 && err_has "--timeout" && err_has "90m"
 ok "a duration without a unit is refused with one that would do"
 
+alone wait 7 --timeout 100ms
+exits 64 && err_has "its units are d, h, m and s"
+ok "a unit that is not there is not taken for one that is"
+
 WAFER_OUTPUT=xml alone ls
 exits 78 && err_has "WAFER_OUTPUT: unknown format 'xml'"
 ok "a wrong format in the environment is a configuration error"
