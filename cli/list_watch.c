@@ -18,7 +18,9 @@
 
 struct list_watcher {
     const struct command *command;
-    Wafer__ListRequest *filter;
+    Wafer__ListRequest *asked;
+    const struct job_filter *filter;
+    Wafer__Time now;     /* when the list began: for --since */
     Wafer__JobList list; /* what is shown; the items are ours */
     size_t capacity;
     bool is_screen; /* drawn again, not told line by line */
@@ -40,11 +42,7 @@ static void tell(const struct list_watcher *watcher, const Wafer__Job *before,
 {
     const struct command *command = watcher->command;
 
-    if (command->format == FORMAT_JSON) {
-        output_job(job, true);
-    } else if (command->format == FORMAT_PLAIN) {
-        job_plain(job);
-    } else if (!watcher->is_screen) {
+    if (!watcher->is_screen && !noun_print_item(command, &job_noun, &job->base, true)) {
         owned(free) char *changes = progress_changes(before, job, true);
         for (char *line = changes, *rest = changes; (line = strsep(&rest, "\n"));)
             if (*line)
@@ -54,11 +52,12 @@ static void tell(const struct list_watcher *watcher, const Wafer__Job *before,
 
 static void tell_removed(const struct list_watcher *watcher, uint64_t id)
 {
-    if (watcher->command->format != FORMAT_JSON)
+    if (!command_is_json(watcher->command))
         return;
     Wafer__Removal removal = WAFER__REMOVAL__INIT;
 
     removal.event = (char *)"removed";
+    removal.has_id = true;
     removal.id = id;
     output_json_line(&removal.base);
 }
@@ -83,6 +82,10 @@ static void take_job(struct list_watcher *watcher, Wafer__Job *job)
     size_t i = find(watcher, job->id);
     bool is_known = i < watcher->list.n_items;
 
+    if (!is_known && !job_filter_shows(watcher->filter, job, &watcher->now)) {
+        wafer__job__free_unpacked(job, NULL);
+        return;
+    }
     user_fill(job);
     tell(watcher, is_known ? watcher->list.items[i] : NULL, job);
     if (is_known) {
@@ -94,7 +97,7 @@ static void take_job(struct list_watcher *watcher, Wafer__Job *job)
     watcher->list.items[i] = job;
     watcher->is_dirty = true;
     /* A list of live jobs loses those that end. */
-    if (job_state_is_terminal(job->state) && !watcher->filter->ended)
+    if (job_state_is_terminal(job->state) && !watcher->asked->ended)
         remove_job(watcher, job->id);
 }
 
@@ -103,6 +106,9 @@ static void take_response(struct list_watcher *watcher, Wafer__Response *respons
     Wafer__Job **jobs;
     size_t count = response_jobs(response, &jobs);
 
+    if (!watcher->now.us && response->body_case == WAFER__RESPONSE__BODY_JOBS &&
+        response->jobs->generated_at)
+        watcher->now.us = response->jobs->generated_at->us;
     for (size_t i = 0; i < count; i++) {
         Wafer__Job *job = jobs[i];
         jobs[i] = NULL;
@@ -130,8 +136,10 @@ static void draw(struct list_watcher *watcher)
 {
     if (!watcher->is_screen || !watcher->is_dirty)
         return;
-    fputs("\x1b[H\x1b[J", stdout);
-    job_list_print(watcher->command, &watcher->list, NULL);
+    screen_clear(&watcher->command->out);
+    job_filter_sort(watcher->filter, watcher->list.items, watcher->list.n_items);
+    if (!noun_print_list(watcher->command, &job_noun, &watcher->list.base))
+        job_list_print(watcher->command, &watcher->list, NULL);
     watcher->is_dirty = false;
     watcher->next_draw_us = connection_now_us() + watcher->interval_us;
 }
@@ -174,14 +182,23 @@ int list_watch_interval(const struct command *command, int64_t *ret_us)
     return text && *text ? command_duration(command, FLAG_WATCH, ret_us) : 0;
 }
 
-int list_watch(const struct command *command, struct connection **connection,
-               Wafer__Request *request, int64_t interval_us)
+/* Is it drawn again on the screen, and not told line by line? */
+static bool is_drawn(const struct command *command)
+{
+    return command->out.is_terminal &&
+           (command_is_for_people(command) || command->format == FORMAT_COLUMNS);
+}
+
+int list_watch(const struct command *command, const struct job_filter *filter,
+               struct connection **connection, Wafer__Request *request, int64_t interval_us)
 {
     struct list_watcher watcher = {
         .command = command,
-        .filter = request->list,
+        .asked = request->list,
+        .filter = filter,
+        .now = WAFER__TIME__INIT,
         .list = WAFER__JOB_LIST__INIT,
-        .is_screen = command->format == FORMAT_TABLE && command->out.is_terminal,
+        .is_screen = is_drawn(command),
         .is_dirty = command->out.is_terminal,
         .interval_us = interval_us,
     };
@@ -190,5 +207,122 @@ int list_watch(const struct command *command, struct connection **connection,
     int exit = watch(&watcher, connection, request);
     forget_jobs(&watcher);
     free(watcher.list.items);
+    return exit;
+}
+
+/* ---- lists that are asked for again ---------------------------------------------------------- */
+
+struct poller {
+    const struct command *command;
+    const struct noun *noun;
+    void (*print)(const struct command *command, const ProtobufCMessage *list);
+    Wafer__Response *last; /* what was told */
+};
+
+/* Whatever its body is, it is a message and a list. */
+static ProtobufCMessage *list_of(const Wafer__Response *response)
+{
+    return (ProtobufCMessage *)response->error;
+}
+
+static ProtobufCMessage **items_of(const Wafer__Response *response, size_t *ret_count)
+{
+    *ret_count = 0;
+    return response ? noun_items(list_of(response), ret_count) : NULL;
+}
+
+static bool is_same(const ProtobufCMessage *a, const ProtobufCMessage *b)
+{
+    size_t size = protobuf_c_message_get_packed_size(a);
+
+    if (protobuf_c_message_get_packed_size(b) != size)
+        return false;
+    owned(free) uint8_t *one = memory_new(size + 1);
+    owned(free) uint8_t *other = memory_new(size + 1);
+    protobuf_c_message_pack(a, one);
+    protobuf_c_message_pack(b, other);
+    return memcmp(one, other, size) == 0;
+}
+
+static ProtobufCMessage *find_item(const struct poller *poller, const Wafer__Response *response,
+                                   const ProtobufCMessage *wanted)
+{
+    size_t count;
+    ProtobufCMessage **items = items_of(response, &count);
+    owned(free) char *name = poller->noun->name(wanted);
+
+    for (size_t i = 0; i < count; i++) {
+        owned(free) char *other = poller->noun->name(items[i]);
+        if (strcmp(name, other) == 0)
+            return items[i];
+    }
+    return NULL;
+}
+
+static void tell_gone(const struct poller *poller, const ProtobufCMessage *item)
+{
+    owned(free) char *name = poller->noun->name(item);
+    Wafer__Removal removal = WAFER__REMOVAL__INIT;
+
+    removal.event = (char *)"removed";
+    removal.name = name;
+    if (command_is_json(poller->command))
+        output_json_line(&removal.base);
+}
+
+static void tell_changes(const struct poller *poller, const Wafer__Response *response)
+{
+    size_t count;
+    ProtobufCMessage **items = items_of(response, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const ProtobufCMessage *before = find_item(poller, poller->last, items[i]);
+        if ((before && is_same(before, items[i])) ||
+            noun_print_item(poller->command, poller->noun, items[i], true))
+            continue;
+        owned(free) char *sentence = poller->noun->sentence(items[i]);
+        output_line(poller->command, "%s", sentence);
+    }
+    items = items_of(poller->last, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!find_item(poller, response, items[i]))
+            tell_gone(poller, items[i]);
+}
+
+static void show_list(const struct poller *poller, Wafer__Response *response)
+{
+    ProtobufCMessage *list = list_of(response);
+
+    screen_clear(&poller->command->out);
+    if (!noun_print_list(poller->command, poller->noun, list))
+        poller->print(poller->command, list);
+}
+
+int list_poll(const struct command *command, const struct noun *noun,
+              struct connection **connection, Wafer__Request *request, uint64_t body,
+              void (*print)(const struct command *command, const ProtobufCMessage *list))
+{
+    struct poller poller = { .command = command, .noun = noun, .print = print };
+    int64_t interval_us;
+    int exit = list_watch_interval(command, &interval_us);
+
+    while (!exit) {
+        Wafer__Response *response = NULL;
+        exit = connection_call_again(connection, request, body, &response);
+        if (exit)
+            break;
+        if (is_drawn(command))
+            show_list(&poller, response);
+        else
+            tell_changes(&poller, response);
+        if (poller.last)
+            response_free(poller.last);
+        poller.last = response;
+        if (!output_flush())
+            break;
+        connection_pause(*connection, interval_us);
+    }
+    if (poller.last)
+        response_free(poller.last);
     return exit;
 }

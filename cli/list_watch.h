@@ -4,11 +4,19 @@
 #define WAFERD_CLI_LIST_WATCH_H
 
 #include "cli/connection.h"
+#include "cli/job_filter.h"
+#include "cli/noun.h"
 
 /* How often to draw; 64 for a value that is no duration. */
 int list_watch_interval(const struct command *command, int64_t *ret_us);
 
-int list_watch(const struct command *command, struct connection **connection,
-               Wafer__Request *request, int64_t interval_us);
+int list_watch(const struct command *command, const struct job_filter *filter,
+               struct connection **connection, Wafer__Request *request, int64_t interval_us);
+
+/* The same for a list that the controller does not tell changes of: asked for again and again.
+ * `print` shows it to people. */
+int list_poll(const struct command *command, const struct noun *noun,
+              struct connection **connection, Wafer__Request *request, uint64_t body,
+              void (*print)(const struct command *command, const ProtobufCMessage *list));
 
 #endif

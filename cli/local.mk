@@ -11,6 +11,8 @@ libcli_a_SOURCES = \
   cli/events.c \
   cli/follow.c cli/follow.h \
   cli/help.c \
+  cli/item_key.c cli/item_key.h \
+  cli/job_filter.c cli/job_filter.h \
   cli/job_list.c cli/job_list.h \
   cli/job_page.c cli/job_page.h \
   cli/job_text.c cli/job_text.h \
@@ -18,13 +20,18 @@ libcli_a_SOURCES = \
   cli/list_watch.c cli/list_watch.h \
   cli/logs.c \
   cli/message.c cli/message.h \
+  cli/moment.c cli/moment.h \
+  cli/noun.c cli/noun.h \
   cli/output.c cli/output.h \
   cli/page.c cli/page.h \
   cli/progress.c cli/progress.h \
+  cli/proxy.c \
   cli/resume.c \
   cli/run.h \
   cli/screen.c cli/screen.h \
+  cli/settings.c cli/settings.h \
   cli/show.c \
+  cli/ssh.c cli/ssh.h \
   cli/submission.c cli/submission.h \
   cli/submit.c \
   cli/system.c \

@@ -120,8 +120,9 @@ int run_logs(const struct command *command)
     Wafer__Target target;
     int exit = 0;
 
-    if (command->format == FORMAT_JSON)
-        return message_fail(command, EXIT_USAGE, "logs are text: leave out '-o json'");
+    if (!command_is_for_people(command) && command->format != FORMAT_PLAIN)
+        return message_fail(command, EXIT_USAGE, "logs are text: leave out '-o %s'",
+                            command_setting(command, SETTING_OUTPUT)->value);
     exit = target_read(command, command->targets[0], &target);
     if (!exit)
         exit = read_attempt(command, &target);

@@ -42,15 +42,6 @@ void output_json_line(const ProtobufCMessage *message)
     print_json(message, false);
 }
 
-void output_job(const Wafer__Job *job, bool is_line)
-{
-    Wafer__JobItem item = WAFER__JOB_ITEM__INIT;
-
-    item.schema = (char *)"wafer.job/v1";
-    item.item = (Wafer__Job *)job;
-    print_json(&item.base, !is_line);
-}
-
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at)
 {
     free(*schema);

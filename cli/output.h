@@ -14,9 +14,6 @@
 void output_json(const ProtobufCMessage *message);
 void output_json_line(const ProtobufCMessage *message);
 
-/* A job in its envelope; `is_line`: one of several documents. */
-void output_job(const Wafer__Job *job, bool is_line);
-
 /* What is the same in every list: its schema, and the time where the controller gave none. */
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at);
 

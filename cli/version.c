@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/run.h"
 #include "config.h"
+#include "model/bind.h"
 
 static void print(const struct command *command, const Wafer__VersionItem *server)
 {
@@ -18,6 +19,11 @@ static void print(const struct command *command, const Wafer__VersionItem *serve
     item.protocol = server ? server->protocol : 0;
     if (command->format == FORMAT_JSON) {
         output_json(&item.base);
+    } else if (command->format == FORMAT_NDJSON) {
+        output_json_line(&item.base);
+    } else if (command->format == FORMAT_YAML) {
+        owned(free) char *text = bind_yaml_text(&item.base);
+        fputs(text, stdout);
     } else if (command->format == FORMAT_PLAIN) {
         struct record record = { 0 };
         output_text(&record, item.client);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is typed wrong is refused with 64 and the nearest right word, and nothing is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 46
+plan 51
 
 refused() { # STATUS "what it says" ARGUMENT...
     wanted=$1 says=$2
@@ -25,15 +25,17 @@ refused 64 "wafer: ls: flag '--all' takes no value: leave out '=yes'" ls --all=y
 refused 64 "wafer: ls: --limit: '-3' is not a whole number up to 4294967295" ls --limit -3
 refused 64 "wafer: ls: --limit: '99999999999999999999' is not a whole number up to 4294967295" \
     ls --limit=99999999999999999999
-refused 64 "wafer: ls: -o: unknown format 'xml': table, json or plain" ls -o xml
+refused 64 "wafer: ls: -o: unknown format 'xml': table, wide, json, ndjson, yaml, name, plain or cols=KEY,..." ls -o xml
 refused 64 "wafer: ls: --state: 'RUNING' is no state: did you mean RUNNING" ls --state pending,RUNING
 refused 64 "wafer: ls: --mine and --all-users exclude each other" ls --mine --all-users
 refused 64 "wafer: ls: '7' is one word too many: 'wafer ls'" ls 7
-refused 64 "wafer: show: the target is missing: 'wafer show ID'" show
+refused 64 "wafer: show: a target is missing: 'wafer show ID...'" show
 refused 64 "wafer: show: '17_' is no job: an id like 7, 7_3 or 7.2, or a name" show 17_
 refused 64 "wafer: show: 'a\tb' is no job: an id like 7, 7_3 or 7.2, or a name" show "$(printf 'a\tb')"
-refused 64 "wafer: ls: --server: 'ssh://head' is not known here: unix:/path/of/the.sock" \
-    ls --server ssh://head
+for server in http://head ssh:// ssh://-oProxyCommand=x ssh://a@-x 'ssh://a;b' 'ssh://a b'; do
+    refused 64 "wafer: ls: --server: '$server' is no server: unix:/path/of/the.sock or ssh://[USER@]HOST[:PORT]" \
+        ls --server "$server"
+done
 refused 64 "wafer: ls: --color: unknown choice 'maybe': auto, always or never" ls --color maybe
 refused 64 "wafer: ls: --tz: unknown time zone 'Mars': UTC or local" ls --tz Mars
 refused 64 "wafer: cancel: 2 jobs at once: --yes says that you mean it" cancel 7 8

@@ -5,8 +5,9 @@ set -u
 : "${top_builddir:=.}" "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 LC_ALL=C.UTF-8 TZ=UTC COLUMNS=100 TERM=dumb
 export LC_ALL TZ COLUMNS TERM
-unset NO_COLOR WAFER_SERVER WAFER_OUTPUT WAFER_TZ
+unset NO_COLOR WAFER_SERVER WAFER_OUTPUT WAFER_TZ WAFER_SORT WAFER_LS_COLUMNS WAFER_EXIT_ERROR
 folder=$(mktemp -d /tmp/wafer-e2e.XXXXXX) || exit 99
+HOME=$folder XDG_CONFIG_HOME=$folder/config && export HOME XDG_CONFIG_HOME
 number=0
 failed=0
 dir= daemon= logs=0
