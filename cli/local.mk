@@ -28,6 +28,7 @@ libcli_a_SOURCES = \
   cli/proxy.c \
   cli/resume.c \
   cli/run.h \
+  cli/schema.c \
   cli/screen.c cli/screen.h \
   cli/settings.c cli/settings.h \
   cli/show.c \

@@ -115,6 +115,8 @@ const struct verb verbs[] = {
     { "system", "heal", "SYSTEM", 1, 1, 0, "end a fault", NULL, run_system_heal },
     { NULL, "proxy", NULL, 0, 0, 0, "join standard input and output with the controller",
       "What --server ssh://HOST runs on the host.\n", run_proxy },
+    { NULL, "schema", "[NAME]", 0, 1, 0, "JSON Schema of a file or of an output; the names without",
+      NULL, run_schema },
     { NULL, "version", NULL, 0, 0, 0, "versions of this program and of the controller", NULL,
       run_version },
     { NULL, "help", "[TOPIC]", 0, 2, 0, "this, or help on a verb, a group or a topic", NULL,

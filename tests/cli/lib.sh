@@ -11,6 +11,8 @@ unset NO_COLOR WAFER_SERVER WAFER_SOCKET WAFER_OUTPUT WAFER_TZ WAFER_QUEUE WAFER
 HOME=$folder XDG_CONFIG_HOME=$folder/config && export HOME XDG_CONFIG_HOME
 FAKE_REQUESTS=$folder/requests && export FAKE_REQUESTS
 number=0
+kept=0
+mkdir "$folder/documents"
 
 plan() {
     echo "1..$1"
@@ -31,12 +33,42 @@ run() {
     : >"$FAKE_REQUESTS"
     "$fake" "$folder/$script" "$wafer" "$@" >"$folder/out" 2>"$folder/err" </dev/null
     status=$?
+    keep_documents
 }
 
 # alone ARGUMENT...: wafer without a controller
 alone() {
     "$wafer" "$@" >"$folder/out" 2>"$folder/err" </dev/null
     status=$?
+    keep_documents
+}
+
+# Everything that looks like JSON is checked at the end.
+keep_documents() {
+    for stream in out err; do
+        first=
+        read -r first <"$folder/$stream" || :
+        case $first in
+        '{'*)
+            kept=$((kept + 1))
+            cp "$folder/$stream" "$folder/documents/$kept"
+            ;;
+        esac
+    done
+}
+
+# The last test of a file that prints JSON.
+documents_match() {
+    "$top_srcdir/tests/cli/validate.py" "$wafer" "$folder"/documents/* >"$folder/out" 2>"$folder/err"
+    status=$?
+    if [ "$status" -eq 77 ]; then
+        number=$((number + 1))
+        echo "ok $number - every JSON document matches its schema # SKIP python3-jsonschema is missing"
+        return
+    fi
+    sed -n '$p' "$folder/out"
+    exits 0
+    ok "every JSON document matches its schema"
 }
 
 exits() { # STATUS

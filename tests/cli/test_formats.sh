@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every format of every kind of thing; what is left out, in which order; ids from standard input.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 37
+plan 38
 
 jobs() {
     cat <<'END'
@@ -218,3 +218,5 @@ ok "and says so when there are more"
 WAFER_EXIT_ERROR=200 alone ls --socket "$folder/nobody"
 exits 200 && WAFER_EXIT_ERROR=0 alone ls && exits 78 && WAFER_EXIT_ERROR=200 alone cancel - && exits 2
 ok "WAFER_EXIT_ERROR replaces the codes of errors, not those of outcomes"
+
+documents_match

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that make, change and await jobs: what is asked of the controller, told, and exited with.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 37
+plan 38
 
 cat >"$folder/job.yaml" <<'END'
 apiVersion: wafer/v1
@@ -364,3 +364,5 @@ END
 run events-f events -f 7 -o plain
 exits 4 && [ "$(cut -f 1 "$folder/out" | tr '\n' ' ')" = "5 6 " ] && err_has "3 events were missed"
 ok "events -f goes on after a restart of the controller without repeating, and ends with the job as it did"
+
+documents_match

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is typed wrong is refused with 64 and the nearest right word, and nothing is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 51
+plan 52
 
 refused() { # STATUS "what it says" ARGUMENT...
     wanted=$1 says=$2
@@ -87,3 +87,5 @@ done
 ok "verbs of later versions are unknown verbs"
 
 refused 64 "wafer: wait: --any takes at most 16 jobs" wait --any $(seq 17)
+
+documents_match
