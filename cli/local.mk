@@ -6,6 +6,8 @@ libcli_a_SOURCES = \
   cli/change.c \
   cli/checkpoint.c \
   cli/command.c cli/command.h \
+  cli/completion.c \
+  cli/config.c \
   cli/connection.c cli/connection.h \
   cli/event_line.c cli/event_line.h \
   cli/events.c \
@@ -52,3 +54,19 @@ bin_PROGRAMS += wafer
 wafer_CPPFLAGS = $(libcli_a_CPPFLAGS)
 wafer_SOURCES = cli/main.c
 wafer_LDADD = $(CLI_LIBS)
+
+# Where each shell looks for completions by itself.
+bashcompletiondir = $(datadir)/bash-completion/completions
+nodist_bashcompletion_DATA = cli/completions/wafer
+zshcompletiondir = $(datadir)/zsh/site-functions
+nodist_zshcompletion_DATA = cli/completions/_wafer
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+nodist_fishcompletion_DATA = cli/completions/wafer.fish
+CLEANFILES += $(nodist_bashcompletion_DATA) $(nodist_zshcompletion_DATA) $(nodist_fishcompletion_DATA)
+cli_complete = $(AM_V_GEN)$(MKDIR_P) cli/completions && ./wafer$(EXEEXT) completion
+cli/completions/wafer: wafer$(EXEEXT)
+	$(cli_complete) bash >$@
+cli/completions/_wafer: wafer$(EXEEXT)
+	$(cli_complete) zsh >$@
+cli/completions/wafer.fish: wafer$(EXEEXT)
+	$(cli_complete) fish >$@

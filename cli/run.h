@@ -26,6 +26,8 @@ int run_system_show(const struct command *command);
 int run_system_fault(const struct command *command);
 int run_system_heal(const struct command *command);
 int run_proxy(const struct command *command);
+int run_config_show(const struct command *command);
+int run_completion(const struct command *command);
 int run_schema(const struct command *command);
 int run_version(const struct command *command);
 int run_help(const struct command *command);

@@ -32,6 +32,8 @@ static const struct {
     { "wafer.checkpoint.list/v1", &wafer__checkpoint_list__descriptor, NULL },
     { "wafer.system/v1", &wafer__system_item__descriptor, NULL },
     { "wafer.system.list/v1", &wafer__system_list__descriptor, NULL },
+    { "wafer.setting/v1", &wafer__setting_item__descriptor, NULL },
+    { "wafer.setting.list/v1", &wafer__setting_list__descriptor, NULL },
     { "wafer.removal/v1", &wafer__removal__descriptor, NULL },
     { "wafer.version/v1", &wafer__version_item__descriptor, NULL },
     { "wafer.error/v1", &wafer__error_item__descriptor, NULL },

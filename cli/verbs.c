@@ -115,6 +115,13 @@ const struct verb verbs[] = {
     { "system", "heal", "SYSTEM", 1, 1, 0, "end a fault", NULL, run_system_heal },
     { NULL, "proxy", NULL, 0, 0, 0, "join standard input and output with the controller",
       "What --server ssh://HOST runs on the host.\n", run_proxy },
+    { "config", "show", NULL, 0, 0, BIT(FLAG_ORIGIN), "what is set, by flags, variables and files",
+      NULL, run_config_show },
+    { NULL, "completion", "bash|zsh|fish", 1, 1, 0, "completion of command lines for a shell",
+      "bash  source <(wafer completion bash)\n"
+      "zsh   source <(wafer completion zsh), after compinit\n"
+      "fish  wafer completion fish | source\n",
+      run_completion },
     { NULL, "schema", "[NAME]", 0, 1, 0, "JSON Schema of a file or of an output; the names without",
       NULL, run_schema },
     { NULL, "version", NULL, 0, 0, 0, "versions of this program and of the controller", NULL,
@@ -125,6 +132,7 @@ const struct verb verbs[] = {
 const size_t verbs_count = ELEMENTS(verbs);
 
 const struct group groups[] = {
+    { "config", "the settings of this program" },
     { "ckpt", "checkpoints of jobs; CKPT is JOB@STEP" },
     { "system", "the systems that jobs run on" },
 };
