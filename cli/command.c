@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "cli/arguments.h"
 #include "cli/message.h"
+#include "cli/run.h"
 
 static const char *const format_names[FORMATS] = {
     [FORMAT_TABLE] = "table",   [FORMAT_WIDE] = "wide",    [FORMAT_JSON] = "json",
@@ -171,7 +172,8 @@ static enum format format_of_errors(int argc, char *const *argv)
 /* Help must come up whatever the settings say. */
 static bool needs_settings(const struct command *command)
 {
-    return command->verb && !command_has(command, FLAG_HELP) && !command_has(command, FLAG_VERSION);
+    return command->verb && command->verb->run != run_help && !command_has(command, FLAG_HELP) &&
+           !command_has(command, FLAG_VERSION);
 }
 
 int command_parse(int argc, char *const *argv, struct command *ret)

@@ -68,19 +68,19 @@ for shell in bash zsh fish; do
         done
         continue
     fi
-    completes $shell none 'wafer ca' 'cancel'
-    completes $shell none 'wafer ckpt p' 'pin prune'
-    completes $shell none 'wafer ls --sta' '--state'
-    completes $shell none 'wafer ls --state SUS' 'SUSPENDED'
-    completes $shell none 'wafer -o nd' 'ndjson'
-    completes $shell jobs 'wafer cancel 7' '7 71'
-    completes $shell jobs 'wafer -q --reason 7 cancel 9 1' '10_2'
-    completes $shell systems 'wafer system show s' 's0 s1'
-    completes $shell none 'wafer system fault s0 c' 'crash'
-    completes $shell none 'wafer schema wafer.job' 'wafer.job/v1 wafer.job.list/v1'
+    completes "$shell" none 'wafer ca' 'cancel'
+    completes "$shell" none 'wafer ckpt p' 'pin prune'
+    completes "$shell" none 'wafer ls --sta' '--state'
+    completes "$shell" none 'wafer ls --state SUS' 'SUSPENDED'
+    completes "$shell" none 'wafer -o nd' 'ndjson'
+    completes "$shell" jobs 'wafer cancel 7' '7 71'
+    completes "$shell" jobs 'wafer -q --reason 7 cancel 9 1' '10_2'
+    completes "$shell" systems 'wafer system show s' 's0 s1'
+    completes "$shell" none 'wafer system fault s0 c' 'crash'
+    completes "$shell" none 'wafer schema wafer.job' 'wafer.job/v1 wafer.job.list/v1'
     case $shell in
     bash) completes bash checkpoints 'wafer ckpt pin 7@9' '900.1' ;; # what follows the @
-    *) completes $shell checkpoints 'wafer ckpt pin 7@9' '7@900.1' ;;
+    *) completes "$shell" checkpoints 'wafer ckpt pin 7@9' '7@900.1' ;;
     esac
 done
 
