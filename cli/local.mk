@@ -41,6 +41,8 @@ libcli_a_SOURCES = \
   cli/table.c cli/table.h \
   cli/targets.c cli/targets.h \
   cli/text.c cli/text.h \
+  cli/top.c \
+  cli/top_frame.c cli/top_frame.h \
   cli/units.c cli/units.h \
   cli/user.c cli/user.h \
   cli/verbs.c \

@@ -7,6 +7,7 @@
 int run_submit(const struct command *command);
 int run_ls(const struct command *command);
 int run_show(const struct command *command);
+int run_top(const struct command *command);
 int run_logs(const struct command *command);
 int run_events(const struct command *command);
 int run_wait(const struct command *command);

@@ -30,6 +30,8 @@ unsigned screen_width(const struct screen *screen)
 
     if (screen->is_wide)
         return 0;
+    if (screen->fixed_width)
+        return screen->fixed_width;
     if (columns) {
         char *end;
         unsigned long width = strtoul(columns, &end, 10);

@@ -10,7 +10,8 @@ struct screen {
     bool is_terminal;
     bool is_utf8; /* what the locale says */
     bool color;
-    bool is_wide; /* lines may be longer than what is seen of them */
+    unsigned fixed_width; /* 0: as wide as the terminal is */
+    bool is_wide;         /* lines may be longer than what is seen of them */
 };
 
 enum style {

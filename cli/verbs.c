@@ -75,6 +75,11 @@ const struct verb verbs[] = {
       "list jobs", "A state of ended jobs in --state implies --all.\n", run_ls },
     { NULL, "show", "ID...", 1, ANY_NUMBER, BIT(FLAG_SPEC), "everything about jobs",
       "Ends with the newest five events. --spec prints a file that submit takes.\n", run_show },
+    { NULL, "top", NULL, 0, 0, BIT(FLAG_IN_QUEUE), "systems, queues and jobs on a live screen",
+      "q ends it; up and down (k, j) select a job and enter shows it; left and right (h, l) turn\n"
+      "to another queue; s sorts by something else, r the other way round. Without a terminal it\n"
+      "prints once.\n",
+      run_top },
     { NULL, "logs", "ID", 1, 1,
       BIT(FLAG_FOLLOW) | BIT(FLAG_TAIL) | BIT(FLAG_ATTEMPT) | BIT(FLAG_RAW), "what a job printed",
       "-f ends with the job and exits with its outcome.\n", run_logs },

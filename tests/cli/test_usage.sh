@@ -80,7 +80,7 @@ alone help exit; exits 0 && out_has "76  other protocol version"; ok "help TOPIC
 alone --version; exits 0 && grep -q "^wafer [0-9]" "$folder/out"; ok "--version"
 
 # Nothing of a later version is half there.
-for verb in plan explain top diff report approval; do
+for verb in plan explain diff report approval; do
     alone $verb 7
     exits 64 && err_has "unknown verb '$verb'" || break
 done
