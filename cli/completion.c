@@ -227,7 +227,8 @@ static void print_bash(void)
     print_flag_words(BIT(FLAGS_EVERYWHERE) - 1);
     printf("'\n"
            "    COMPREPLY=()\n"
-           "    # bash takes --flag=value, and JOB@STEP, apart at their middle.\n"
+           "    # bash takes --flag=value and JOB@STEP apart; of the latter, readline replaces the "
+           "@ too.\n"
            "    if [[ $cur == = ]]; then cur=; elif [[ $before == = ]]; then "
            "before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
            "    if [[ $before == @ ]]; then cur=${COMP_WORDS[COMP_CWORD-2]}@$cur\n"
@@ -251,7 +252,7 @@ static void print_bash(void)
         "    esac\n"
         "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
         "    if [[ $COMP_WORDBREAKS == *@* && $cur == *@* ]]; then\n"
-        "        COMPREPLY=(\"${COMPREPLY[@]#\"${cur%%@*}@\"}\")\n"
+        "        COMPREPLY=(\"${COMPREPLY[@]#\"${cur%%@*}\"}\")\n"
         "    fi\n"
         "    if [[ ${COMPREPLY-} == *[=@] && ${#COMPREPLY[@]} -eq 1 ]]; then compopt -o nospace "
         "2>/dev/null; fi\n"

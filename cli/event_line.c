@@ -19,7 +19,7 @@ void event_line_print(const struct command *command, const Wafer__Event *event, 
     owned(buffer_done) struct buffer line = BUFFER_EMPTY;
     bool has_cause = event->has_cause && event->cause != WAFER__CAUSE__NO_CAUSE;
 
-    buffer_format(&line, "%s  %-18s", units_time(event->at->us, command->utc).text, event->kind);
+    buffer_format(&line, "%s  %-20s", units_time(event->at->us, command->utc).text, event->kind);
     if (names_job && event->has_job)
         buffer_format(&line, "  job %" PRIu64, event->job);
     if (event->system && *event->system)

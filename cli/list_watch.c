@@ -114,8 +114,10 @@ static void take_response(struct list_watcher *watcher, Wafer__Response *respons
         jobs[i] = NULL;
         take_job(watcher, job);
     }
-    if (response->body_case == WAFER__RESPONSE__BODY_JOBS)
+    if (response->body_case == WAFER__RESPONSE__BODY_JOBS) {
         response->jobs->n_items = 0; /* taken */
+        watcher->is_dirty = true;    /* that there are none is news too */
+    }
     if (response->body_case == WAFER__RESPONSE__BODY_REMOVED)
         for (size_t i = 0; i < response->removed->n_ids; i++)
             remove_job(watcher, response->removed->ids[i]);
@@ -199,7 +201,6 @@ int list_watch(const struct command *command, const struct job_filter *filter,
         .now = WAFER__TIME__INIT,
         .list = WAFER__JOB_LIST__INIT,
         .is_screen = is_drawn(command),
-        .is_dirty = command->out.is_terminal,
         .interval_us = interval_us,
     };
 

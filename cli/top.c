@@ -49,7 +49,7 @@ static void restore_terminal(void)
     terminal_is_changed = false;
     ssize_t n = write(STDOUT_FILENO, show_screen, sizeof(show_screen) - 1);
     (void)n;
-    tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal_before);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal_before);
 }
 
 static void on_signal(int number)
@@ -79,7 +79,7 @@ static void take_terminal(struct top *top)
     if (top->has_keys) {
         struct termios raw = terminal_before;
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
     }
     fputs("\x1b[?1049h\x1b[?25l", stdout); /* a screen of its own, without the cursor */
 }

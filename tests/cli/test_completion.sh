@@ -79,7 +79,7 @@ for shell in bash zsh fish; do
     completes "$shell" none 'wafer system fault s0 c' 'crash'
     completes "$shell" none 'wafer schema wafer.job' 'wafer.job/v1 wafer.job.list/v1'
     case $shell in
-    bash) completes bash checkpoints 'wafer ckpt pin 7@9' '900.1' ;; # what follows the @
+    bash) completes bash checkpoints 'wafer ckpt pin 7@9' '@900.1' ;; # readline replaces from the @ on
     *) completes "$shell" checkpoints 'wafer ckpt pin 7@9' '7@900.1' ;;
     esac
 done

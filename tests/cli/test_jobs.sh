@@ -339,8 +339,8 @@ events:
 END
 run events events -n 2
 exits 0 && asked "limit: 2" && out_is <<'END'
-2026-01-15 08:00:00+00:00  JOB_SUBMITTED       job 7  by root
-2026-01-15 08:00:01+00:00  JOB_STARTED         job 7  s0  attempt 1
+2026-01-15 08:00:00+00:00  JOB_SUBMITTED         job 7  by root
+2026-01-15 08:00:01+00:00  JOB_STARTED           job 7  s0  attempt 1
 END
 ok "events are a line each: when, what, to whom, by whom"
 

@@ -115,8 +115,8 @@ job 4711  gpt-7b-pretrain  RUNNING EXECUTE
   cost        about 354.67 EUR
   labels      pilot=q1
 newest events
-  2026-01-15 08:00:00+00:00  JOB_SUBMITTED       by root
-  2026-01-15 08:30:00+00:00  ATTEMPT_ENDED       ws1  SYSTEM_LOST  no contact for 15 s
+  2026-01-15 08:00:00+00:00  JOB_SUBMITTED         by root
+  2026-01-15 08:30:00+00:00  ATTEMPT_ENDED         ws1  SYSTEM_LOST  no contact for 15 s
 END
 ok "show tells everything and ends with the newest events"
 

@@ -22,4 +22,21 @@ ok "events -f of a job that has ended ends at once"
 run 2 cancel "$id" && err_has "already ended: SUCCEEDED"
 ok "there is nothing to cancel in a job that has ended"
 
+run 0 top && out_has "systems" && out_has "of 4 busy" && out_has "0 shown"
+ok "top prints once where there is no terminal"
+
+run 0 ls --all -o cols=id,state,progress.step --sort -id --since 1000d && out_has "$id  SUCCEEDED"
+ok "ls chooses, sorts and shows what it is asked for"
+
+# ssh is a script that runs what it was asked to run.
+mkdir "$folder/bin"
+printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift 2\nexec "$@"\n' >"$folder/bin/ssh"
+chmod +x "$folder/bin/ssh"
+ln -s "$(cd "$top_builddir" && pwd)/wafer" "$folder/bin/wafer"
+PATH=$folder/bin:$PATH run 0 show "$id" --server ssh://head && out_has "SUCCEEDED"
+ok "a controller answers through ssh"
+
+PATH=$folder/bin:$PATH run 0 events -f "$id" --server ssh://head && out_has JOB_ENDED
+ok "and so do its streams"
+
 finish
