@@ -84,6 +84,9 @@ int run_proxy(const struct command *command)
         return message_fail(command, EXIT_USAGE,
                             "%s: a proxy leads to the controller of its own machine",
                             command->address->origin);
+    if (isatty(STDIN_FILENO))
+        return message_fail(command, EXIT_USAGE,
+                            "a proxy speaks to a program: --server ssh://HOST runs it");
     int r = connect_unix(command->socket_path, PROXY_TIMEOUT_MS, &fd, &diag);
     if (r < 0)
         return connection_refused(command, r, &diag);

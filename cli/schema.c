@@ -12,6 +12,7 @@
 #include "job.pb-c.h"
 #include "model/bind.h"
 #include "platform.pb-c.h"
+#include "policy.pb-c.h"
 #include "site.pb-c.h"
 #include "view.pb-c.h"
 
@@ -23,6 +24,7 @@ static const struct {
     { "job-file", &wafer__job_spec__descriptor, "Job" },
     { "site-file", &wafer__site__descriptor, "Site" },
     { "platform-file", &wafer__platform__descriptor, "Platform" },
+    { "roles-file", &wafer__roles__descriptor, "Roles" },
     { "client-file", &wafer__client__descriptor, "Client" },
     { "wafer.job/v1", &wafer__job_item__descriptor, NULL },
     { "wafer.job.list/v1", &wafer__job_list__descriptor, NULL },

@@ -5,7 +5,7 @@ if ! command -v script >/dev/null; then
     echo "1..0 # SKIP script(1) of util-linux is needed for a terminal"
     exit 0
 fi
-plan 15
+plan 16
 esc=$(printf '\033')
 
 # on_terminal SCRIPT "ARGUMENTS" [input]: all that the terminal got, in $folder/out
@@ -141,3 +141,7 @@ ok "keys and arrows select, turn queues, and sort"
 NO_COLOR=1 on_terminal top top q
 exits 0 && ! grep -q "${esc}\[[0-9;]*m" "$folder/out"
 ok "NO_COLOR holds for top too"
+
+on_terminal nothing proxy
+exits 64 && out_has "a proxy speaks to a program"
+ok "a proxy speaks to no person"

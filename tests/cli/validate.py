@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """validate.py WAFER FILE... - check every JSON document in the files against `wafer schema`.
 
-A file may hold several documents. What a schema leaves open for later versions is closed here: a key that
+A file may hold several documents; a .yaml file holds one, whose kind names the schema. What a schema leaves open for later versions is closed here: a key that
 it does not name is an error. Exit 0: all match; 1: some do not, and each is told; 77: no validator.
 """
 import json
@@ -15,6 +15,11 @@ except ImportError:
 
 wafer, files = sys.argv[1], sys.argv[2:]
 validators = {}
+if any(path.endswith(".yaml") for path in files):
+    try:
+        import yaml
+    except ImportError:
+        sys.exit(77)
 
 
 def close(schema):
@@ -43,8 +48,8 @@ def validator(name):
 def name_of(document):
     if document.get("event") == "removed":
         return "wafer.removal/v1"
-    if document.get("kind") == "Job" and "apiVersion" in document:
-        return "job-file"
+    if "apiVersion" in document and "kind" in document:
+        return document["kind"].lower() + "-file"
     return document.get("schema")
 
 
@@ -62,12 +67,16 @@ def documents(text):
         yield document
 
 
-count = wrong = 0
-for path in files:
+def read(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
+    return [yaml.load(text, yaml.BaseLoader)] if path.endswith(".yaml") else documents(text)
+
+
+count = wrong = 0
+for path in files:
     try:
-        for document in documents(text):
+        for document in read(path):
             count += 1
             name = name_of(document)
             checker = validator(name) if name else None
