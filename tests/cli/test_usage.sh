@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is typed wrong is refused with 64 and the nearest right word, and nothing is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 52
+plan 53
 
 refused() { # STATUS "what it says" ARGUMENT...
     wanted=$1 says=$2
