@@ -13,10 +13,7 @@ int list_watch_interval(const struct command *command, int64_t *ret_us);
 int list_watch(const struct command *command, const struct job_filter *filter,
                struct connection **connection, Wafer__Request *request, int64_t interval_us);
 
-/* The same for a list that the controller does not tell changes of: asked for again and again.
- * `print` shows it to people. */
-int list_poll(const struct command *command, const struct noun *noun,
-              struct connection **connection, Wafer__Request *request, uint64_t body,
-              void (*print)(const struct command *command, const ProtobufCMessage *list));
+/* Is a watched list drawn again on the screen, and not told change by change? */
+bool list_is_drawn(const struct command *command);
 
 #endif

@@ -19,6 +19,7 @@ libcli_a_SOURCES = \
   cli/job_page.c cli/job_page.h \
   cli/job_text.c cli/job_text.h \
   cli/list.c \
+  cli/list_poll.c cli/list_poll.h \
   cli/list_watch.c cli/list_watch.h \
   cli/logs.c \
   cli/message.c cli/message.h \

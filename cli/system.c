@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/connection.h"
-#include "cli/list_watch.h"
+#include "cli/list_poll.h"
 #include "cli/message.h"
 #include "cli/noun.h"
 #include "cli/output.h"
