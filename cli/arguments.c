@@ -107,6 +107,8 @@ static void store_flag(struct command *command, enum flag_id id, const char *val
     command->values[id] = value;
     if (id == FLAG_SET)
         command->sets[command->set_count++] = value;
+    if (id == FLAG_LABEL)
+        command->labels[command->label_count++] = value;
 }
 
 /* `value`: what stood after '=' or the letter, or NULL. */
@@ -182,7 +184,7 @@ static int check_targets(const struct command *command)
         return 0;
     if (command->target_count < verb->targets_min)
         return message_fail(command, EXIT_USAGE, "%s is missing: 'wafer %s%s%s %s'",
-                            verb->targets_min == 1 ? "the target" : "a target",
+                            verb->targets_max == 1 ? "the target" : "a target",
                             verb->group ? verb->group : "", verb->group ? " " : "", verb->name,
                             verb->targets);
     if (command->target_count > verb->targets_max)
@@ -199,6 +201,7 @@ int arguments_parse(int argc, char *const *argv, struct command *command)
     bool options_ended = false;
 
     command->sets = memory_new(((size_t)argc + 1) * sizeof(*command->sets));
+    command->labels = memory_new(((size_t)argc + 1) * sizeof(*command->labels));
     command->targets = memory_new(((size_t)argc + 1) * sizeof(*command->targets));
     while (words.next < argc) {
         const char *word = argv[words.next++];

@@ -39,17 +39,17 @@ static void print_change(const struct command *command, const Wafer__Job *job)
                 is_told ? "" : state, *why && !is_told ? ": " : "", why);
 }
 
-static void print_list(Wafer__Job **jobs, size_t count)
+static bool print_list(const struct command *command, Wafer__Job **jobs, size_t count)
 {
     Wafer__JobList list = WAFER__JOB_LIST__INIT;
 
-    output_envelope("wafer.job.list/v1", &list.schema, &list.generated_at);
-    list.has_total = list.has_truncated = true;
-    list.total = list.n_items = count;
+    list.n_items = count;
     list.items = jobs;
-    output_json(&list.base);
+    bool is_printed = noun_print_list(command, &job_noun, &list.base);
     free(list.schema);
-    wafer__time__free_unpacked(list.generated_at, NULL);
+    if (list.generated_at)
+        wafer__time__free_unpacked(list.generated_at, NULL);
+    return is_printed;
 }
 
 static void print_changes(struct changes *changes)
@@ -67,16 +67,12 @@ static void print_changes(struct changes *changes)
             user_fill(jobs[j]);
         }
     }
-    if (command->format == FORMAT_JSON && changes->count == 1 && count == 1)
-        output_job(all[0], false);
-    else if (command->format == FORMAT_JSON && count)
-        print_list(all, count);
-    for (size_t i = 0; i < count && command->format != FORMAT_JSON; i++) {
-        if (command->format == FORMAT_PLAIN)
-            job_plain(all[i]);
-        else if (!command_has(command, FLAG_QUIET))
-            print_change(command, all[i]);
-    }
+    bool is_one = changes->count == 1 && count == 1;
+    bool is_printed = is_one  ? noun_print_item(command, &job_noun, &all[0]->base, false)
+                      : count ? print_list(command, all, count)
+                              : true;
+    for (size_t i = 0; i < count && !is_printed && !command_has(command, FLAG_QUIET); i++)
+        print_change(command, all[i]);
     free(all);
 }
 
@@ -110,8 +106,10 @@ static int change_jobs(const struct command *command, send_fn send)
     owned(targets_done) struct targets targets = { .count = 0 };
     owned(connection_close) struct connection *connection = NULL;
     struct changes changes = { .command = command };
-    int exit = targets_read(command, &targets);
+    int exit = noun_check_columns(command, &job_noun);
 
+    if (!exit)
+        exit = targets_read(command, &targets);
     if (!exit)
         exit = targets_confirm(command, targets.count);
     if (!exit)

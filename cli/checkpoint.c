@@ -6,7 +6,9 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/connection.h"
+#include "cli/list_poll.h"
 #include "cli/message.h"
+#include "cli/noun.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/run.h"
@@ -35,30 +37,54 @@ static enum style state_style(const Wafer__Checkpoint *checkpoint)
     }
 }
 
-static void print_plain(const Wafer__CheckpointList *list)
+static void print_plain(const ProtobufCMessage *item)
 {
-    for (size_t i = 0; i < list->n_items; i++) {
-        const Wafer__Checkpoint *checkpoint = list->items[i];
-        struct record record = { 0 };
+    const Wafer__Checkpoint *checkpoint = (const Wafer__Checkpoint *)item;
+    struct record record = { 0 };
 
-        output_text(&record, checkpoint->id);
-        output_number(&record, checkpoint->has_job, checkpoint->job);
-        output_number(&record, checkpoint->has_attempt, checkpoint->attempt);
-        output_number(&record, checkpoint->has_step, checkpoint->step);
-        output_text(&record, state_name(checkpoint));
-        output_number(&record, checkpoint->has_bytes, (uint64_t)checkpoint->bytes);
-        output_number(&record, checkpoint->has_shards, checkpoint->shards);
-        output_text(&record,
-                    checkpoint->metric ? units_decimal(checkpoint->metric->micro, 6).text : NULL);
-        output_text(&record, checkpoint->has_pinned ? checkpoint->pinned ? "yes" : "no" : NULL);
-        output_time(&record, checkpoint->created_at);
-        output_text(&record, checkpoint->detail);
-        output_end(&record);
-    }
+    output_text(&record, checkpoint->id);
+    output_number(&record, checkpoint->has_job, checkpoint->job);
+    output_number(&record, checkpoint->has_attempt, checkpoint->attempt);
+    output_number(&record, checkpoint->has_step, checkpoint->step);
+    output_text(&record, state_name(checkpoint));
+    output_number(&record, checkpoint->has_bytes, (uint64_t)checkpoint->bytes);
+    output_number(&record, checkpoint->has_shards, checkpoint->shards);
+    output_text(&record,
+                checkpoint->metric ? units_decimal(checkpoint->metric->micro, 6).text : NULL);
+    output_text(&record, checkpoint->has_pinned ? checkpoint->pinned ? "yes" : "no" : NULL);
+    output_time(&record, checkpoint->created_at);
+    output_text(&record, checkpoint->detail);
+    output_end(&record);
 }
 
-static void print_table(const struct command *command, const Wafer__CheckpointList *list)
+static char *name_of(const ProtobufCMessage *item)
 {
+    return text_copy(((const Wafer__Checkpoint *)item)->id);
+}
+
+static char *sentence_of(const ProtobufCMessage *item)
+{
+    const Wafer__Checkpoint *checkpoint = (const Wafer__Checkpoint *)item;
+    const char *state = state_name(checkpoint);
+
+    return text_format("checkpoint %s: %s%s%s%s", checkpoint->id, state ? state : "-",
+                       checkpoint->pinned ? ", pinned" : "", checkpoint->detail ? ": " : "",
+                       checkpoint->detail ? checkpoint->detail : "");
+}
+
+const struct noun checkpoint_noun = {
+    .item_schema = "wafer.checkpoint/v1",
+    .list_schema = "wafer.checkpoint.list/v1",
+    .type = &wafer__checkpoint__descriptor,
+    .envelope = &wafer__checkpoint_item__descriptor,
+    .name = name_of,
+    .plain = print_plain,
+    .sentence = sentence_of,
+};
+
+static void print_table(const struct command *command, const ProtobufCMessage *message)
+{
+    const Wafer__CheckpointList *list = (const Wafer__CheckpointList *)message;
     static const struct column columns[] = {
         { "CHECKPOINT", 0, 0, false }, { "STEP", 0, 3, true },     { "STATE", 0, 0, false },
         { "SIZE", 0, 0, true },        { "SHARDS", 0, 5, true },   { "METRIC", 0, 4, true },
@@ -114,41 +140,25 @@ static void print_page(const struct command *command, const Wafer__Checkpoint *c
         page_field(command, "detail", checkpoint->detail);
 }
 
-static void print_json(Wafer__CheckpointList *list)
-{
-    output_envelope("wafer.checkpoint.list/v1", &list->schema, &list->generated_at);
-    list->has_total = true;
-    list->total = list->total ? list->total : list->n_items;
-    output_json(&list->base);
-}
-
-static void print_item_json(Wafer__Checkpoint *checkpoint)
-{
-    Wafer__CheckpointItem item = WAFER__CHECKPOINT_ITEM__INIT;
-
-    item.schema = (char *)"wafer.checkpoint/v1";
-    item.item = checkpoint;
-    output_json(&item.base);
-}
-
 /* ---- verbs on a job ------------------------------------------------------------------------- */
 
 static int list_checkpoints(const struct command *command, Wafer__Request *request)
 {
     owned(connection_close) struct connection *connection = NULL;
     owned(response_free) Wafer__Response *response = NULL;
-    int exit = connection_open(command, &connection);
+    uint64_t wanted = BIT(WAFER__RESPONSE__BODY_CHECKPOINTS);
+    int exit = noun_check_columns(command, &checkpoint_noun);
 
     if (!exit)
-        exit =
-            connection_call(connection, request, BIT(WAFER__RESPONSE__BODY_CHECKPOINTS), &response);
+        exit = connection_open(command, &connection);
+    if (!exit && command_has(command, FLAG_WATCH))
+        return list_poll(command, &checkpoint_noun, &connection, request, wanted, print_table);
+    if (!exit)
+        exit = connection_call(connection, request, wanted, &response);
     if (exit)
         return exit;
-    switch (command->format) {
-    case FORMAT_JSON: print_json(response->checkpoints); break;
-    case FORMAT_PLAIN: print_plain(response->checkpoints); break;
-    default: print_table(command, response->checkpoints); break;
-    }
+    if (!noun_print_list(command, &checkpoint_noun, &response->checkpoints->base))
+        print_table(command, &response->checkpoints->base);
     return 0;
 }
 
@@ -196,46 +206,45 @@ static int read_checkpoint(const struct command *command, const char *text,
     return 0;
 }
 
-static void print_one(const struct command *command, Wafer__CheckpointList *list)
+static void print_one(const struct command *command, const Wafer__Checkpoint *checkpoint,
+                      bool is_line)
 {
-    switch (command->format) {
-    case FORMAT_JSON:
-        for (size_t i = 0; i < list->n_items; i++)
-            print_item_json(list->items[i]);
-        break;
-    case FORMAT_PLAIN: print_plain(list); break;
-    default:
-        for (size_t i = 0; i < list->n_items && !command_has(command, FLAG_QUIET); i++) {
-            const Wafer__Checkpoint *checkpoint = list->items[i];
-            const char *state = state_name(checkpoint);
-            output_line(command, "checkpoint %s: %s%s%s%s", checkpoint->id, state ? state : "-",
-                        checkpoint->pinned ? ", pinned" : "", checkpoint->detail ? ": " : "",
-                        checkpoint->detail ? checkpoint->detail : "");
-        }
-    }
+    if (noun_print_item(command, &checkpoint_noun, &checkpoint->base, is_line) ||
+        command_has(command, FLAG_QUIET))
+        return;
+    owned(free) char *sentence = sentence_of(&checkpoint->base);
+    output_line(command, "%s", sentence);
 }
+
+typedef void (*print_fn)(const struct command *command, const Wafer__Checkpoint *checkpoint,
+                         bool is_line);
 
 /* `target` is the one that the request points to. One after the other: verifying reads much. */
 static int each_checkpoint(const struct command *command, Wafer__Request *request,
-                           Wafer__CheckpointTarget *target,
-                           void (*print)(const struct command *, Wafer__CheckpointList *))
+                           Wafer__CheckpointTarget *target, print_fn print)
 {
     owned(connection_close) struct connection *connection = NULL;
+    owned(words_done) struct words words = { .count = 0 };
     int worst = 0;
-    int exit = connection_open(command, &connection);
+    int exit = noun_check_columns(command, &checkpoint_noun);
 
-    for (size_t i = 0; i < command->target_count && !exit; i++) {
+    if (!exit)
+        exit = words_read(command, "checkpoint", &words);
+    if (!exit)
+        exit = connection_open(command, &connection);
+    for (size_t i = 0; i < words.count && !exit; i++) {
         owned(response_free) Wafer__Response *response = NULL;
-        int failed = read_checkpoint(command, command->targets[i], target);
+        int failed = read_checkpoint(command, words.items[i], target);
 
         if (!failed)
             failed = connection_call(connection, request, BIT(WAFER__RESPONSE__BODY_CHECKPOINTS),
                                      &response);
-        if (response)
-            print(command, response->checkpoints);
-        for (size_t j = 0; response && j < response->checkpoints->n_items; j++)
-            if (response->checkpoints->items[j]->state == WAFER__CHECKPOINT__STATE__CORRUPT)
+        for (size_t j = 0; response && j < response->checkpoints->n_items; j++) {
+            const Wafer__Checkpoint *checkpoint = response->checkpoints->items[j];
+            print(command, checkpoint, words.count > 1);
+            if (checkpoint->state == WAFER__CHECKPOINT__STATE__CORRUPT)
                 failed = EXIT_DIFFERENT;
+        }
         if (failed && connection_is_broken(connection))
             exit = failed;
         worst = worst ? worst : failed;
@@ -243,13 +252,11 @@ static int each_checkpoint(const struct command *command, Wafer__Request *reques
     return exit ? exit : worst;
 }
 
-static void print_pages(const struct command *command, Wafer__CheckpointList *list)
+static void print_whole(const struct command *command, const Wafer__Checkpoint *checkpoint,
+                        bool is_line)
 {
-    if (command->format != FORMAT_TABLE)
-        print_one(command, list);
-    else
-        for (size_t i = 0; i < list->n_items; i++)
-            print_page(command, list->items[i]);
+    if (!noun_print_item(command, &checkpoint_noun, &checkpoint->base, is_line))
+        print_page(command, checkpoint);
 }
 
 int run_ckpt_show(const struct command *command)
@@ -261,7 +268,7 @@ int run_ckpt_show(const struct command *command)
     body.target = &target;
     request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_SHOW;
     request.checkpoint_show = &body;
-    int exit = each_checkpoint(command, &request, &target, print_pages);
+    int exit = each_checkpoint(command, &request, &target, print_whole);
     return exit == EXIT_DIFFERENT ? 0 : exit; /* to look at a corrupt one is no failure */
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "cli/screen.h"
+#include "cli/settings.h"
 
 #define BIT(n) (UINT64_C(1) << (n))
 
@@ -26,6 +27,7 @@ enum {
     EXIT_NO_INPUT = 66,
     EXIT_UNREACHABLE = 69,
     EXIT_INTERNAL = 70,
+    EXIT_OS = 71,
     EXIT_IO = 74,
     EXIT_BUSY = 75,
     EXIT_PROTOCOL = 76,
@@ -92,8 +94,13 @@ enum flag_id {
     FLAG_EQUAL,
     FLAG_CONFIG,
     FLAG_BACKUP,
+    FLAG_LABEL,
+    FLAG_SINCE,
+    FLAG_SORT,
+    FLAG_ORIGIN,
     FLAGS,
 };
+_Static_assert(FLAGS <= 64, "a verb has a bit for each flag");
 
 struct flag {
     const char *name;
@@ -106,8 +113,13 @@ extern const struct flag flags[FLAGS];
 
 enum format {
     FORMAT_TABLE,
+    FORMAT_WIDE,
     FORMAT_JSON,
+    FORMAT_NDJSON,
+    FORMAT_YAML,
+    FORMAT_NAME,
     FORMAT_PLAIN,
+    FORMAT_COLUMNS, /* cols=... */
     FORMATS,
 };
 
@@ -140,13 +152,18 @@ struct command {
     const char *values[FLAGS]; /* NULL: not given; "" given without a value */
     const char **sets;         /* of --set, in order */
     size_t set_count;
+    const char **labels; /* of --label, in order */
+    size_t label_count;
     const char **targets;
     size_t target_count;
 
+    struct settings settings;
     enum format format;
-    const char *socket_path;
-    const char *socket_origin; /* the flag or variable that named it */
-    int64_t timeout_us;        /* 0: not given */
+    const char *columns;           /* of cols= */
+    const struct setting *address; /* which of the two names the controller */
+    const char *socket_path;       /* NULL: it is reached through `ssh_host` */
+    const char *ssh_host;          /* what stood after ssh:// */
+    int64_t timeout_us;            /* 0: not given */
     bool utc;
     struct screen out, err;
 };
@@ -154,6 +171,24 @@ struct command {
 static inline bool command_has(const struct command *command, enum flag_id flag)
 {
     return command->values[flag] != NULL;
+}
+
+static inline const struct setting *command_setting(const struct command *command,
+                                                    enum setting_id id)
+{
+    return &command->settings.items[id];
+}
+
+/* Does a program read the output, in JSON? Errors are JSON then too. */
+static inline bool command_is_json(const struct command *command)
+{
+    return command->format == FORMAT_JSON || command->format == FORMAT_NDJSON;
+}
+
+/* Do people read it, as a table or a page? */
+static inline bool command_is_for_people(const struct command *command)
+{
+    return command->format == FORMAT_TABLE || command->format == FORMAT_WIDE;
 }
 
 /* May this verb take that flag? */
@@ -165,6 +200,10 @@ static inline bool verb_takes(const struct verb *verb, enum flag_id flag)
 /* Read a command line; also sets what the environment says. The command borrows `argv`. */
 int command_parse(int argc, char *const *argv, struct command *ret);
 void command_done(struct command *command);
+
+/* What the process exits with: errors of the tool itself may have been given a code of their own,
+ * to tell them from outcomes. */
+int command_exit(const struct command *command, int exit);
 
 /* "submit", "ckpt ls", or "" before a verb is known: for messages. */
 const char *command_name(const struct command *command, char *room, size_t size);

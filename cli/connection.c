@@ -10,18 +10,22 @@
 #include "base/duration.h"
 #include "base/memory.h"
 #include "cli/message.h"
+#include "cli/ssh.h"
 #include "config.h"
 #include "net/client.h"
 
 #define PROGRAM            "wafer " PACKAGE_VERSION
 #define CONNECT_TIMEOUT_MS 1000
+#define SSH_TIMEOUT_MS     30000 /* somebody may have to type a password */
 #define ANSWER_TIMEOUT_MS  30000
 #define REOPEN_TIMEOUT_US  (30 * SECOND_US)
 #define REOPEN_PAUSE_MS    200
+#define REOPEN_QUIET_US    (3 * SECOND_US) /* a restart takes less: nobody need hear of it */
 
 struct connection {
     const struct command *command;
     struct client *client;
+    pid_t ssh; /* 0: there is none */
     uint64_t last_id;
     int error; /* why it ended */
     struct diag why;
@@ -42,9 +46,15 @@ static int timeout_ms(const struct command *command, int without)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static int cannot_connect(const struct command *command, int error, const struct diag *diag)
+/* Where the controller is, for messages. */
+static const char *address_of(const struct command *command)
 {
-    const char *path = command->socket_path;
+    return command->ssh_host ? command->ssh_host : command->socket_path;
+}
+
+int connection_refused(const struct command *command, int error, const struct diag *diag)
+{
+    const char *path = address_of(command);
 
     switch (error) {
     case -ENOENT:
@@ -65,26 +75,41 @@ static int cannot_connect(const struct command *command, int error, const struct
         return message_fail(command, EXIT_PROTOCOL, "'%s' is no waferd: %s", path, diag->text);
     case -ENAMETOOLONG:
     case -EINVAL:
-        /* A flag was typed now, a variable stands somewhere. */
-        return message_fail(command, command->socket_origin[0] == '-' ? EXIT_USAGE : EXIT_CONFIG,
-                            "%s: %s", command->socket_origin, diag->text);
+        return message_fail(command, setting_exit(command->address), "%s: %s",
+                            command->address->origin, diag->text);
     default: return message_fail(command, EXIT_UNREACHABLE, "%s", diag->text);
     }
 }
 
+/* 0, an exit code of something that was told, or a negative errno that was not. */
+static int open_ssh(const struct command *command, struct connection *connection, struct diag *diag)
+{
+    int fd;
+    int exit = ssh_start(command, &fd, &connection->ssh);
+
+    if (exit)
+        return exit;
+    int r = client_attach(fd, command->ssh_host, PROGRAM, timeout_ms(command, SSH_TIMEOUT_MS),
+                          &connection->client, diag);
+    if (r != -EPIPE)
+        return r;
+    exit = ssh_tell_end(command, connection->ssh);
+    connection->ssh = 0;
+    return exit;
+}
+
 static int try_open(const struct command *command, struct connection **ret, struct diag *diag)
 {
-    struct client *client;
-    int r = client_connect(command->socket_path, PROGRAM, timeout_ms(command, CONNECT_TIMEOUT_MS),
-                           &client, diag);
-    if (r < 0)
-        return r;
+    owned(connection_close) struct connection *connection = NEW(struct connection);
 
-    struct connection *connection = NEW(struct connection);
     connection->command = command;
-    connection->client = client;
-    *ret = connection;
-    return 0;
+    int r = command->ssh_host ? open_ssh(command, connection, diag)
+                              : client_connect(command->socket_path, PROGRAM,
+                                               timeout_ms(command, CONNECT_TIMEOUT_MS),
+                                               &connection->client, diag);
+    if (r == 0)
+        *ret = TAKE(connection);
+    return r;
 }
 
 int connection_open(const struct command *command, struct connection **ret)
@@ -93,10 +118,10 @@ int connection_open(const struct command *command, struct connection **ret)
     int r = try_open(command, ret, &diag);
 
     if (r < 0)
-        return cannot_connect(command, r, &diag);
-    if (command_has(command, FLAG_VERBOSE))
-        message_note(command, "'%s' answers at '%s'", connection_peer(*ret), command->socket_path);
-    return 0;
+        return connection_refused(command, r, &diag);
+    if (r == 0 && command_has(command, FLAG_VERBOSE))
+        message_note(command, "'%s' answers at '%s'", connection_peer(*ret), address_of(command));
+    return r;
 }
 
 struct connection *connection_close(struct connection *connection)
@@ -104,6 +129,8 @@ struct connection *connection_close(struct connection *connection)
     if (!connection)
         return NULL;
     client_free(connection->client);
+    if (connection->ssh)
+        ssh_wait(connection->ssh);
     free(connection);
     return NULL;
 }
@@ -152,7 +179,7 @@ int connection_gone(const struct connection *connection)
     case -EPIPE:
         return message_fail(connection->command, EXIT_UNREACHABLE,
                             "the controller at '%s' went away: see 'systemctl status waferd'",
-                            connection->command->socket_path);
+                            address_of(connection->command));
     case -EPROTO:
         return message_fail(connection->command, EXIT_PROTOCOL, "%s", connection->why.text);
     case -EMSGSIZE: return message_fail(connection->command, EXIT_DATA, "%s", connection->why.text);
@@ -288,26 +315,36 @@ enum next connection_next(struct connection *connection, int64_t deadline_us, Wa
     }
 }
 
+void connection_pause(struct connection *connection, int64_t us)
+{
+    wait_for(client_fd(connection->client), connection_now_us() + us);
+}
+
 enum next connection_reopen(struct connection **connection, int64_t deadline_us)
 {
     const struct command *command = (*connection)->command;
-    int64_t give_up_us = connection_now_us() + REOPEN_TIMEOUT_US;
+    int64_t began_us = connection_now_us();
+    bool is_told = false;
 
     if ((*connection)->error != -EPIPE)
         return NEXT_GONE; /* it is there, but speaks something else */
-    message_note(command, "the controller went away: connecting again");
     for (;;) {
         struct connection *fresh;
         struct diag diag;
         int r = try_open(command, &fresh, &diag);
+        int64_t tried_us = connection_now_us() - began_us;
 
         if (r == 0) {
             connection_close(*connection);
             *connection = fresh;
             return NEXT_RESPONSE;
         }
-        if (r == -EPROTONOSUPPORT || connection_now_us() > give_up_us)
+        if (r > 0 || r == -EPROTONOSUPPORT || tried_us > REOPEN_TIMEOUT_US)
             return NEXT_GONE;
+        if (!is_told && tried_us > REOPEN_QUIET_US) {
+            message_note(command, "the controller went away: trying to connect again");
+            is_told = true;
+        }
         int64_t pause_end_us = connection_now_us() + REOPEN_PAUSE_MS * 1000;
         enum next next = wait_for(
             -1, deadline_us >= 0 && deadline_us < pause_end_us ? deadline_us : pause_end_us);

@@ -8,6 +8,7 @@
 
 #include "api.pb-c.h"
 #include "base/cleanup.h"
+#include "base/diag.h"
 #include "cli/command.h"
 
 struct connection;
@@ -20,6 +21,8 @@ OWNED_DEFINE(response_free, Wafer__Response *);
 
 /* Within a second, or --timeout. */
 int connection_open(const struct command *command, struct connection **ret);
+/* What keeps a socket from being reached, told; its exit code. */
+int connection_refused(const struct command *command, int error, const struct diag *diag);
 struct connection *connection_close(struct connection *connection); /* always NULL */
 OWNED_DEFINE(connection_close, struct connection *);
 
@@ -57,6 +60,9 @@ enum next {
 enum next connection_next(struct connection *connection, int64_t deadline_us,
                           Wafer__Response **ret);
 int64_t connection_now_us(void); /* monotonic */
+
+/* Wait, but no longer than the controller is there. */
+void connection_pause(struct connection *connection, int64_t us);
 
 /* From now on Ctrl-C ends only a wait in connection_next(). */
 void connection_catch_interrupt(void);

@@ -238,8 +238,8 @@ static int collect(const struct command *command, struct connection *connection,
 
 static int print(const struct command *command, const Wafer__DifferenceList *list)
 {
-    if (command->format == FORMAT_JSON)
-        output_json(&list->base);
+    if (output_document(command, &list->base))
+        ; /* all is said */
     else if (command->format == FORMAT_PLAIN)
         print_plain(list);
     else if (!command_has(command, FLAG_QUIET))

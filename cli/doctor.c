@@ -150,8 +150,8 @@ int run_doctor(const struct command *command)
         return message_fail(command, EXIT_INTERNAL,
                             "what " HELPER " said cannot be read: it is of "
                             "another version");
-    if (command->format == FORMAT_JSON)
-        output_json(&doctor->base);
+    if (output_document(command, &doctor->base))
+        ; /* all is said */
     else if (command->format == FORMAT_PLAIN)
         print_plain(doctor);
     else if (!command_has(command, FLAG_QUIET))

@@ -5,6 +5,8 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/memory.h"
+#include "cli/noun.h"
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/units.h"
@@ -17,7 +19,7 @@ void event_line_print(const struct command *command, const Wafer__Event *event, 
     owned(buffer_done) struct buffer line = BUFFER_EMPTY;
     bool has_cause = event->has_cause && event->cause != WAFER__CAUSE__NO_CAUSE;
 
-    buffer_format(&line, "%s  %-18s", units_time(event->at->us, command->utc).text, event->kind);
+    buffer_format(&line, "%s  %-20s", units_time(event->at->us, command->utc).text, event->kind);
     if (names_job && event->has_job)
         buffer_format(&line, "  job %" PRIu64, event->job);
     if (event->system && *event->system)
@@ -34,8 +36,9 @@ void event_line_print(const struct command *command, const Wafer__Event *event, 
     printf("%s%s\n", indent, shown);
 }
 
-void event_plain(const Wafer__Event *event)
+static void print_plain(const ProtobufCMessage *item)
 {
+    const Wafer__Event *event = (const Wafer__Event *)item;
     struct record record = { 0 };
 
     output_number(&record, true, event->sequence);
@@ -48,3 +51,17 @@ void event_plain(const Wafer__Event *event)
     output_text(&record, event->text);
     output_end(&record);
 }
+
+static char *name_of(const ProtobufCMessage *item)
+{
+    return text_format("%" PRIu64, ((const Wafer__Event *)item)->sequence);
+}
+
+const struct noun event_noun = {
+    .item_schema = "wafer.event/v1",
+    .list_schema = "wafer.event.list/v1",
+    .type = &wafer__event__descriptor,
+    .envelope = &wafer__event_item__descriptor,
+    .name = name_of,
+    .plain = print_plain,
+};

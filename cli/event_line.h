@@ -9,7 +9,4 @@
 void event_line_print(const struct command *command, const Wafer__Event *event, const char *indent,
                       bool names_job);
 
-/* One record of `plain`: sequence at kind job system user cause text */
-void event_plain(const Wafer__Event *event);
-
 #endif

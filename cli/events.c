@@ -1,16 +1,24 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/connection.h"
 #include "cli/event_line.h"
 #include "cli/message.h"
+#include "cli/moment.h"
+#include "cli/noun.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/targets.h"
+#include "cli/watch.h"
+
+#define NEWEST_MAX 10000 /* what the controller gives at once */
 
 struct reader {
     const struct command *command;
     uint64_t last_sequence; /* what was shown already: a stream that begins again repeats it */
+    bool has_ended;         /* the job that is followed */
+    struct moment since;
     Wafer__EventsRequest *body;
 };
 
@@ -23,13 +31,26 @@ static void print_new(struct reader *reader, const Wafer__EventList *events)
         if (event->sequence <= reader->last_sequence)
             continue;
         reader->last_sequence = event->sequence;
-        if (command->format == FORMAT_JSON)
-            output_json_line(&event->base);
-        else if (command->format == FORMAT_PLAIN)
-            event_plain(event);
-        else
+        reader->has_ended |= reader->body->target && strcmp(event->kind, "JOB_ENDED") == 0;
+        if (!noun_print_item(command, &event_noun, &event->base, true))
             event_line_print(command, event, "", !reader->body->target);
     }
+}
+
+/* Take out what was before --since. */
+static void leave_older(const struct reader *reader, Wafer__EventList *events)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < events->n_items; i++) {
+        if (moment_is_before(&reader->since, events->items[i]->at, events->generated_at))
+            events->items[kept++] = events->items[i];
+        else
+            wafer__event__free_unpacked(events->items[i], NULL);
+    }
+    if (events->n_items != kept)
+        events->has_total = false;
+    events->n_items = kept;
 }
 
 static int send_request(struct reader *reader, struct connection *connection)
@@ -53,13 +74,9 @@ static int print_once(struct reader *reader, struct connection *connection)
         return exit;
     if (response->body_case != WAFER__RESPONSE__BODY_EVENTS)
         return message_fail(reader->command, EXIT_PROTOCOL, "the controller sent no events");
-    if (reader->command->format == FORMAT_JSON) {
-        output_envelope("wafer.event.list/v1", &response->events->schema,
-                        &response->events->generated_at);
-        output_json(&response->events->base);
-    } else {
+    leave_older(reader, response->events);
+    if (!noun_print_list(reader->command, &event_noun, &response->events->base))
         print_new(reader, response->events);
-    }
     return 0;
 }
 
@@ -84,13 +101,16 @@ static int follow(struct reader *reader, struct connection **connection)
             message_note(reader->command,
                          "%" PRIu64 " events were missed: this reader was too slow",
                          response->missed);
-        if (response->body_case == WAFER__RESPONSE__BODY_EVENTS)
+        if (response->body_case == WAFER__RESPONSE__BODY_EVENTS) {
+            leave_older(reader, response->events);
             print_new(reader, response->events);
-        if (!response->has_more || !response->more)
+        }
+        if (!response->has_more || !response->more || reader->has_ended)
             break;
     }
-    output_flush();
-    return exit;
+    if (!output_flush() || exit || !reader->body->target)
+        return exit;
+    return watch_outcome(reader->command, connection, reader->body->target);
 }
 
 int run_events(const struct command *command)
@@ -99,9 +119,13 @@ int run_events(const struct command *command)
     Wafer__EventsRequest body = WAFER__EVENTS_REQUEST__INIT;
     struct reader reader = { .command = command, .body = &body };
     Wafer__Target target;
-    uint64_t limit = 0;
+    uint64_t limit = NEWEST_MAX;
     int exit = command_number(command, FLAG_COUNT, UINT32_MAX, &limit);
 
+    if (!exit)
+        exit = moment_read(command, FLAG_SINCE, &reader.since);
+    if (!exit)
+        exit = noun_check_columns(command, &event_noun);
     if (!exit && command->target_count) {
         exit = target_read(command, command->targets[0], &target);
         body.target = &target;
@@ -110,7 +134,7 @@ int run_events(const struct command *command)
         exit = connection_open(command, &connection);
     if (exit)
         return exit;
-    body.has_limit = command_has(command, FLAG_COUNT);
+    body.has_limit = command_has(command, FLAG_COUNT) || reader.since.is_given;
     body.limit = (uint32_t)limit;
     body.has_follow = body.follow = command_has(command, FLAG_FOLLOW);
     return body.follow ? follow(&reader, &connection) : print_once(&reader, connection);

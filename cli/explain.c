@@ -261,9 +261,9 @@ int run_explain(const struct command *command)
     user_fill(response->explanation->job);
     item.schema = (char *)"wafer.explain/v1";
     item.item = response->explanation;
-    if (command->format == FORMAT_JSON)
-        output_json(&item.base);
-    else if (command->format == FORMAT_PLAIN)
+    if (output_document(command, &item.base))
+        return 0;
+    if (command->format == FORMAT_PLAIN)
         print_plain(item.item);
     else if (command_has(command, FLAG_FIX))
         return print_fixes(command, item.item);

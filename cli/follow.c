@@ -11,24 +11,16 @@ struct follower {
     bool with_progress;
 };
 
-static void print_record(const struct command *command, const Wafer__Job *job)
-{
-    if (command->format == FORMAT_JSON)
-        output_job(job, true);
-    else if (command->format == FORMAT_PLAIN)
-        job_plain(job);
-}
-
 static bool on_job(void *userdata, const Wafer__Job *before, const Wafer__Job *job)
 {
     struct follower *follower = userdata;
     bool is_end = job_state_is_terminal(job->state);
 
-    if (follower->command->format == FORMAT_TABLE) {
+    if (command_is_for_people(follower->command)) {
         if ((follower->with_progress || is_end) && !command_has(follower->command, FLAG_QUIET))
             progress_show(&follower->progress, before, job);
     } else if (follower->with_progress || is_end) {
-        print_record(follower->command, job);
+        noun_print_item(follower->command, &job_noun, &job->base, true);
     }
     return output_flush();
 }

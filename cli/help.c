@@ -15,26 +15,40 @@ static const struct {
                  "7@3000    the checkpoint of job 7 at step 3000\n"
                  "-         reads targets from standard input, one a line\n" },
     { "formats",
-      "table  for people; widths follow the terminal, and may change between versions\n"
-      "json   one document, or one a line of what goes on; stable within its schema version\n"
-      "plain  a record a line, fields between tabs; \\t \\n \\r \\\\ and \\xNN stand for control\n"
-      "       characters. Its fields are listed in wafer(1)\n" },
+      "table   for people; widths follow the terminal, and may change between versions\n"
+      "wide    the same with all columns, and none cut\n"
+      "json    one document, or one a line of what goes on; stable within its schema version\n"
+      "ndjson  a document a line for each item\n"
+      "yaml    the document in YAML, without the keys that have nothing\n"
+      "name    names alone, one a line, as - takes them\n"
+      "plain   a record a line, fields between tabs; \\t \\n \\r \\\\ and \\xNN stand for control\n"
+      "        characters. Its fields are listed in wafer(1)\n"
+      "cols=   a table of keys of the JSON document: cols=id,state,progress.step,labels.pilot\n" },
     { "exit",
-      "  0  done; the job succeeded        65  a job file is wrong (the field is named)\n"
-      "  1  the job failed                 66  an input file is missing\n"
-      "  3  the job was cancelled          69  the controller cannot be reached\n"
-      "  4  the job hit its time limit     70  internal error\n"
-      "  5  the job was lost               74  input or output failed\n"
-      "  6  the wait timed out             75  a limit was reached or all is busy: retry later\n"
-      " 64  usage                          76  other protocol version\n"
-      "130  Ctrl-C; the job goes on        77  denied\n"
-      "                                    78  configuration is wrong\n" },
-    { "environment", "WAFER_SOCKET  the controller's socket; else /run/waferd/waferd.sock\n"
-                     "WAFER_OUTPUT  table, json or plain\n"
-                     "WAFER_TZ      UTC or local\n"
-                     "NO_COLOR      no colour, when not empty\n"
-                     "COLUMNS       width of tables\n"
-                     "Flags win over the environment.\n" },
+      "  0  done; the job succeeded        66  an input file is missing\n"
+      "  1  the job failed                 69  the controller cannot be reached\n"
+      "  2  nothing matched, or the job    70  internal error\n"
+      "     is in no state for that        71  the operating system refused\n"
+      "  3  the job was cancelled          74  input or output failed\n"
+      "  4  the job hit its time limit     75  a limit was reached or all is busy: retry later\n"
+      "  5  the job was lost               76  other protocol version\n"
+      "  6  the wait timed out             77  denied\n"
+      " 64  usage                          78  configuration is wrong\n"
+      " 65  a job file is wrong           130  Ctrl-C; the job goes on\n"
+      "                                   141  nobody reads the output any more\n" },
+    { "environment", "WAFER_SERVER      as --server\n"
+                     "WAFER_SOCKET      as --socket; else /run/waferd/waferd.sock\n"
+                     "WAFER_OUTPUT      as -o\n"
+                     "WAFER_QUEUE       of job files that name none\n"
+                     "WAFER_PROJECT     likewise\n"
+                     "WAFER_LS_COLUMNS  the table of 'wafer ls', as -o cols= takes it\n"
+                     "WAFER_SORT        as --sort\n"
+                     "WAFER_TZ          as --tz\n"
+                     "WAFER_EXIT_ERROR  exit with this code in place of those from 64 to 78\n"
+                     "NO_COLOR          no colour, when not empty\n"
+                     "COLUMNS           width of tables\n"
+                     "Flags win over the environment, and that over the files .wafer.yaml,\n"
+                     "$XDG_CONFIG_HOME/waferd/config.yaml and /etc/waferd/client.yaml.\n" },
 };
 
 static void print_flag(const struct flag *flag)

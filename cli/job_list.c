@@ -12,23 +12,43 @@
 #include "cli/table.h"
 #include "cli/units.h"
 #include "model/job.h"
+#include "model/priority.h"
 
-static const struct column columns[] = {
-    { "JOBID", 0, 0, false }, { "NAME", 8, 0, false },     { "USER", 4, 5, false },
-    { "QUEUE", 5, 4, false }, { "SYS", 0, 0, true },       { "STATE", 0, 0, false },
-    { "PHASE", 7, 2, false }, { "STEP/MAX", 0, 0, false }, { "ELAPSED/LIMIT", 0, 1, false },
-    { "CKPT", 0, 3, false },  { "REASON", 9, 0, false },
+/* Where each column is shown. */
+enum place { ALWAYS, ALL_USERS, WIDE };
+
+static const struct {
+    struct column column;
+    enum place place;
+} columns[] = {
+    { { "JOBID", 0, 0, false }, ALWAYS },    { { "NAME", 8, 0, false }, ALWAYS },
+    { { "USER", 4, 5, false }, ALL_USERS },  { { "PROJECT", 0, 0, false }, WIDE },
+    { { "QUEUE", 5, 4, false }, ALWAYS },    { { "PRI", 0, 0, false }, WIDE },
+    { { "SYS", 0, 0, true }, ALWAYS },       { { "STATE", 0, 0, false }, ALWAYS },
+    { { "PHASE", 7, 2, false }, ALWAYS },    { { "ATTEMPT", 0, 0, true }, WIDE },
+    { { "STEP/MAX", 0, 0, false }, ALWAYS }, { { "ELAPSED/LIMIT", 0, 1, false }, ALWAYS },
+    { { "ENDS IN", 0, 0, false }, WIDE },    { { "CKPT", 0, 3, false }, ALWAYS },
+    { { "SUBMITTED", 0, 0, false }, WIDE },  { { "ON", 0, 0, false }, WIDE },
+    { { "REASON", 9, 0, false }, ALWAYS },
 };
-#define USER_COLUMN 2
 
 /* Lists of one's own jobs do without the user. */
-static size_t choose_columns(bool all_users, struct column ret[static ELEMENTS(columns)])
+static bool is_shown(const struct command *command, enum place place)
+{
+    bool is_wide = command->format == FORMAT_WIDE;
+
+    return place == ALWAYS || is_wide ||
+           (place == ALL_USERS && command_has(command, FLAG_ALL_USERS));
+}
+
+static size_t choose_columns(const struct command *command,
+                             struct column ret[static ELEMENTS(columns)])
 {
     size_t count = 0;
 
     for (size_t i = 0; i < ELEMENTS(columns); i++)
-        if (all_users || i != USER_COLUMN)
-            ret[count++] = columns[i];
+        if (is_shown(command, columns[i].place))
+            ret[count++] = columns[i].column;
     return count;
 }
 
@@ -56,27 +76,68 @@ static void add_checkpoint(struct table *table, const Wafer__Job *job, const Waf
         table_cell(table, STYLE_NONE, "verified");
 }
 
-static void add_row(struct table *table, const struct command *command, const Wafer__Job *job,
-                    const Wafer__Time *now)
+static void add_system_count(struct table *table, const Wafer__Job *job)
 {
-    owned(free) char *why = job_why_text(job);
-
-    table_cell(table, STYLE_NONE, job_id_text(job).text);
-    table_cell(table, STYLE_NONE, job->name);
-    if (command_has(command, FLAG_ALL_USERS))
-        table_cell(table, STYLE_NONE, job->user);
-    table_cell(table, STYLE_NONE, job->queue);
     if (job->systems && job->systems->n_allocated)
         table_format(table, STYLE_NONE, "%zu", job->systems->n_allocated);
     else if (job->systems && job->systems->has_requested)
         table_format(table, STYLE_NONE, "%" PRIu32, job->systems->requested);
     else
         table_cell(table, STYLE_NONE, NULL);
+}
+
+static void add_priority(struct table *table, const Wafer__Job *job)
+{
+    char priority[PRIORITY_TEXT_SIZE];
+
+    if (job->has_priority)
+        priority_format(job->priority, priority);
+    table_cell(table, STYLE_NONE, job->has_priority ? priority : NULL);
+}
+
+static void add_places(struct table *table, const Wafer__Job *job)
+{
+    owned(buffer_done) struct buffer text = BUFFER_EMPTY;
+
+    for (size_t i = 0; job->systems && i < job->systems->n_allocated; i++)
+        buffer_format(&text, "%s%s", i ? "," : "", job->systems->allocated[i]);
+    owned(free) char *places = buffer_text(&text);
+    table_cell(table, STYLE_NONE, places);
+}
+
+static void add_row(struct table *table, const struct command *command, const Wafer__Job *job,
+                    const Wafer__Time *now)
+{
+    owned(free) char *why = job_why_text(job);
+    bool is_wide = command->format == FORMAT_WIDE;
+
+    table_cell(table, STYLE_NONE, job_id_text(job).text);
+    table_cell(table, STYLE_NONE, job->name);
+    if (is_shown(command, ALL_USERS))
+        table_cell(table, STYLE_NONE, job->user);
+    if (is_wide)
+        table_cell(table, STYLE_NONE, job->project);
+    table_cell(table, STYLE_NONE, job->queue);
+    if (is_wide)
+        add_priority(table, job);
+    add_system_count(table, job);
     table_cell(table, job_style(job), job->has_state ? job_state_name(job->state) : NULL);
     table_cell(table, STYLE_NONE, job->has_phase ? job_phase_name(job->phase) : NULL);
+    if (is_wide)
+        table_format(table, STYLE_NONE, "%" PRIu32, job->attempt);
     table_cell(table, STYLE_NONE, job_step_text(job).text);
     add_time(table, job);
+    if (is_wide)
+        table_cell(table, STYLE_NONE,
+                   job->progress && job->progress->has_eta_s
+                       ? units_seconds(job->progress->eta_s).text
+                       : NULL);
     add_checkpoint(table, job, now);
+    if (is_wide) {
+        table_cell(table, STYLE_NONE,
+                   job->submitted_at ? units_time(job->submitted_at->us, command->utc).text : NULL);
+        add_places(table, job);
+    }
     table_cell(table, STYLE_NONE, why);
 }
 
@@ -136,7 +197,7 @@ void job_list_print(const struct command *command, const Wafer__JobList *jobs,
                     const Wafer__SystemList *systems)
 {
     struct column chosen[ELEMENTS(columns)];
-    size_t count = choose_columns(command_has(command, FLAG_ALL_USERS), chosen);
+    size_t count = choose_columns(command, chosen);
     owned(table_free) struct table *table = table_new(chosen, count, &command->out);
 
     for (size_t i = 0; i < jobs->n_items; i++)

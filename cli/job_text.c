@@ -79,8 +79,11 @@ char *job_why_text(const Wafer__Job *job)
                        has_detail ? detail : "");
 }
 
-void job_plain(const Wafer__Job *job)
+/* id name user queue state phase reason attempt step max_steps systems elapsed_s limit_s
+ * checkpoint_step submitted_at title */
+static void print_plain(const ProtobufCMessage *item)
 {
+    const Wafer__Job *job = (const Wafer__Job *)item;
     const Wafer__Job__Progress *progress = job->progress;
     struct record record = { 0 };
     const char *reason = job->reason                    ? job_reason_name(job->reason->code)
@@ -107,6 +110,20 @@ void job_plain(const Wafer__Job *job)
     output_text(&record, job->title);
     output_end(&record);
 }
+
+static char *name_of(const ProtobufCMessage *item)
+{
+    return text_copy(job_id_text((const Wafer__Job *)item).text);
+}
+
+const struct noun job_noun = {
+    .item_schema = "wafer.job/v1",
+    .list_schema = "wafer.job.list/v1",
+    .type = &wafer__job__descriptor,
+    .envelope = &wafer__job_item__descriptor,
+    .name = name_of,
+    .plain = print_plain,
+};
 
 size_t response_jobs(const Wafer__Response *response, Wafer__Job ***ret)
 {

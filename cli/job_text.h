@@ -7,6 +7,7 @@
 
 #include "api.pb-c.h"
 #include "cli/command.h"
+#include "cli/noun.h"
 #include "cli/units.h"
 #include "view.pb-c.h"
 
@@ -16,10 +17,6 @@ unsigned job_percent(const Wafer__Job *job);           /* of its steps; 0 when t
 enum style job_style(const Wafer__Job *job);           /* of its state */
 /* "Resources: needs 2, free 1", "TIME_LIMIT: ...", or "" when nothing waits and nothing ended. */
 char *job_why_text(const Wafer__Job *job); /* the caller frees */
-
-/* One record of `plain`: id name user queue state phase reason attempt step max_steps systems
- * elapsed_s limit_s checkpoint_step submitted_at title */
-void job_plain(const Wafer__Job *job);
 
 /* The jobs of a response that has one or a list of them. */
 size_t response_jobs(const Wafer__Response *response, Wafer__Job ***ret);

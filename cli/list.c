@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/connection.h"
+#include "cli/job_filter.h"
 #include "cli/job_list.h"
 #include "cli/job_text.h"
 #include "cli/list_watch.h"
@@ -44,51 +45,39 @@ static int read_states(const struct command *command, Wafer__ListRequest *body)
     return 0;
 }
 
-static int read_filter(const struct command *command, Wafer__ListRequest *body)
+static int read_filter(const struct command *command, Wafer__ListRequest *body,
+                       struct job_filter *filter)
 {
-    uint64_t limit = 0;
     int exit = read_states(command, body);
 
     if (!exit)
-        exit = command_number(command, FLAG_COUNT, UINT32_MAX, &limit);
+        exit = job_filter_read(command, filter, body);
     if (!exit && command_has(command, FLAG_MINE) && command_has(command, FLAG_ALL_USERS))
         exit = message_fail(command, EXIT_USAGE, "--mine and --all-users exclude each other");
     body->has_all_users = body->all_users = command_has(command, FLAG_ALL_USERS);
     if (command_has(command, FLAG_ALL))
         body->has_ended = body->ended = true;
     body->queue = (char *)command->values[FLAG_IN_QUEUE];
-    body->has_limit = command_has(command, FLAG_COUNT);
-    body->limit = (uint32_t)limit;
     return exit;
 }
 
-static void print_jobs(const struct command *command, Wafer__JobList *jobs,
-                       const Wafer__SystemList *systems)
+static void print_jobs(const struct command *command, const struct job_filter *filter,
+                       Wafer__JobList *jobs, const Wafer__SystemList *systems)
 {
     for (size_t i = 0; i < jobs->n_items; i++)
         user_fill(jobs->items[i]);
-    if (command->format == FORMAT_JSON) {
-        output_envelope("wafer.job.list/v1", &jobs->schema, &jobs->generated_at);
-        output_json(&jobs->base);
-    } else if (command->format == FORMAT_PLAIN || command_has(command, FLAG_QUIET)) {
-        for (size_t i = 0; i < jobs->n_items; i++) {
-            if (command_has(command, FLAG_QUIET))
-                puts(job_id_text(jobs->items[i]).text);
-            else
-                job_plain(jobs->items[i]);
-        }
-    } else {
+    job_filter_apply(command, filter, jobs);
+    if (!noun_print_list(command, &job_noun, &jobs->base))
         job_list_print(command, jobs, systems);
-    }
 }
 
 /* The last line of the table tells of systems too; both requests travel at once. */
-static int list_once(const struct command *command, struct connection *connection,
-                     Wafer__Request *request)
+static int list_once(const struct command *command, const struct job_filter *filter,
+                     struct connection *connection, Wafer__Request *request)
 {
     owned(response_free) Wafer__Response *jobs = NULL;
     owned(response_free) Wafer__Response *systems = NULL;
-    bool wants_systems = command->format == FORMAT_TABLE && !command_has(command, FLAG_QUIET);
+    bool wants_systems = command_is_for_people(command);
     Wafer__Request system_request = WAFER__REQUEST__INIT;
     Wafer__SystemListRequest system_body = WAFER__SYSTEM_LIST_REQUEST__INIT;
     int exit = connection_send(connection, request);
@@ -110,20 +99,35 @@ static int list_once(const struct command *command, struct connection *connectio
     }
     if (jobs->body_case != WAFER__RESPONSE__BODY_JOBS)
         return message_fail(command, EXIT_PROTOCOL, "the controller sent no list of jobs");
-    print_jobs(command, jobs->jobs,
+    print_jobs(command, filter, jobs->jobs,
                systems && systems->body_case == WAFER__RESPONSE__BODY_SYSTEMS ? systems->systems
                                                                               : NULL);
     return 0;
 }
 
-int run_ls(const struct command *command)
+/* What the user's settings say of the table; -o says otherwise. */
+static void choose_columns(struct command *command)
+{
+    const struct setting *output = command_setting(command, SETTING_OUTPUT);
+    const struct setting *columns = command_setting(command, SETTING_LS_COLUMNS);
+
+    if (!columns->value || command->format != FORMAT_TABLE || output->level <= columns->level)
+        return;
+    command->format = FORMAT_COLUMNS;
+    command->columns = columns->value;
+}
+
+static int list_jobs(const struct command *command)
 {
     owned(connection_close) struct connection *connection = NULL;
+    owned(job_filter_done) struct job_filter filter = { .label_count = 0 };
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__ListRequest body = WAFER__LIST_REQUEST__INIT;
     int64_t interval_us;
-    int exit = read_filter(command, &body);
+    int exit = read_filter(command, &body, &filter);
 
+    if (!exit)
+        exit = noun_check_columns(command, &job_noun);
     if (!exit)
         exit = list_watch_interval(command, &interval_us);
     request.body_case = WAFER__REQUEST__BODY_LIST;
@@ -132,8 +136,16 @@ int run_ls(const struct command *command)
         exit = connection_open(command, &connection);
     if (!exit)
         exit = command_has(command, FLAG_WATCH)
-                   ? list_watch(command, &connection, &request, interval_us)
-                   : list_once(command, connection, &request);
+                   ? list_watch(command, &filter, &connection, &request, interval_us)
+                   : list_once(command, &filter, connection, &request);
     free(body.states);
     return exit;
+}
+
+int run_ls(const struct command *command)
+{
+    struct command chosen = *command;
+
+    choose_columns(&chosen);
+    return list_jobs(&chosen);
 }

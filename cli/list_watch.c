@@ -18,7 +18,9 @@
 
 struct list_watcher {
     const struct command *command;
-    Wafer__ListRequest *filter;
+    Wafer__ListRequest *asked;
+    const struct job_filter *filter;
+    Wafer__Time now;     /* when the list began: for --since */
     Wafer__JobList list; /* what is shown; the items are ours */
     size_t capacity;
     bool is_screen; /* drawn again, not told line by line */
@@ -40,11 +42,7 @@ static void tell(const struct list_watcher *watcher, const Wafer__Job *before,
 {
     const struct command *command = watcher->command;
 
-    if (command->format == FORMAT_JSON) {
-        output_job(job, true);
-    } else if (command->format == FORMAT_PLAIN) {
-        job_plain(job);
-    } else if (!watcher->is_screen) {
+    if (!watcher->is_screen && !noun_print_item(command, &job_noun, &job->base, true)) {
         owned(free) char *changes = progress_changes(before, job, true);
         for (char *line = changes, *rest = changes; (line = strsep(&rest, "\n"));)
             if (*line)
@@ -54,11 +52,12 @@ static void tell(const struct list_watcher *watcher, const Wafer__Job *before,
 
 static void tell_removed(const struct list_watcher *watcher, uint64_t id)
 {
-    if (watcher->command->format != FORMAT_JSON)
+    if (!command_is_json(watcher->command))
         return;
     Wafer__Removal removal = WAFER__REMOVAL__INIT;
 
     removal.event = (char *)"removed";
+    removal.has_id = true;
     removal.id = id;
     output_json_line(&removal.base);
 }
@@ -83,6 +82,10 @@ static void take_job(struct list_watcher *watcher, Wafer__Job *job)
     size_t i = find(watcher, job->id);
     bool is_known = i < watcher->list.n_items;
 
+    if (!is_known && !job_filter_shows(watcher->filter, job, &watcher->now)) {
+        wafer__job__free_unpacked(job, NULL);
+        return;
+    }
     user_fill(job);
     tell(watcher, is_known ? watcher->list.items[i] : NULL, job);
     if (is_known) {
@@ -94,7 +97,7 @@ static void take_job(struct list_watcher *watcher, Wafer__Job *job)
     watcher->list.items[i] = job;
     watcher->is_dirty = true;
     /* A list of live jobs loses those that end. */
-    if (job_state_is_terminal(job->state) && !watcher->filter->ended)
+    if (job_state_is_terminal(job->state) && !watcher->asked->ended)
         remove_job(watcher, job->id);
 }
 
@@ -103,13 +106,18 @@ static void take_response(struct list_watcher *watcher, Wafer__Response *respons
     Wafer__Job **jobs;
     size_t count = response_jobs(response, &jobs);
 
+    if (!watcher->now.us && response->body_case == WAFER__RESPONSE__BODY_JOBS &&
+        response->jobs->generated_at)
+        watcher->now.us = response->jobs->generated_at->us;
     for (size_t i = 0; i < count; i++) {
         Wafer__Job *job = jobs[i];
         jobs[i] = NULL;
         take_job(watcher, job);
     }
-    if (response->body_case == WAFER__RESPONSE__BODY_JOBS)
+    if (response->body_case == WAFER__RESPONSE__BODY_JOBS) {
         response->jobs->n_items = 0; /* taken */
+        watcher->is_dirty = true;    /* that there are none is news too */
+    }
     if (response->body_case == WAFER__RESPONSE__BODY_REMOVED)
         for (size_t i = 0; i < response->removed->n_ids; i++)
             remove_job(watcher, response->removed->ids[i]);
@@ -130,8 +138,10 @@ static void draw(struct list_watcher *watcher)
 {
     if (!watcher->is_screen || !watcher->is_dirty)
         return;
-    fputs("\x1b[H\x1b[J", stdout);
-    job_list_print(watcher->command, &watcher->list, NULL);
+    screen_clear(&watcher->command->out);
+    job_filter_sort(watcher->filter, watcher->list.items, watcher->list.n_items);
+    if (!noun_print_list(watcher->command, &job_noun, &watcher->list.base))
+        job_list_print(watcher->command, &watcher->list, NULL);
     watcher->is_dirty = false;
     watcher->next_draw_us = connection_now_us() + watcher->interval_us;
 }
@@ -174,15 +184,22 @@ int list_watch_interval(const struct command *command, int64_t *ret_us)
     return text && *text ? command_duration(command, FLAG_WATCH, ret_us) : 0;
 }
 
-int list_watch(const struct command *command, struct connection **connection,
-               Wafer__Request *request, int64_t interval_us)
+bool list_is_drawn(const struct command *command)
+{
+    return command->out.is_terminal &&
+           (command_is_for_people(command) || command->format == FORMAT_COLUMNS);
+}
+
+int list_watch(const struct command *command, const struct job_filter *filter,
+               struct connection **connection, Wafer__Request *request, int64_t interval_us)
 {
     struct list_watcher watcher = {
         .command = command,
-        .filter = request->list,
+        .asked = request->list,
+        .filter = filter,
+        .now = WAFER__TIME__INIT,
         .list = WAFER__JOB_LIST__INIT,
-        .is_screen = command->format == FORMAT_TABLE && command->out.is_terminal,
-        .is_dirty = command->out.is_terminal,
+        .is_screen = list_is_drawn(command),
         .interval_us = interval_us,
     };
 

@@ -112,16 +112,6 @@ static int print_stream(struct log_reader *reader, struct connection **connectio
     return exit;
 }
 
-/* The log has ended, and so has the job, or will in a moment. */
-static int outcome(const struct command *command, struct connection **connection,
-                   Wafer__Target *target)
-{
-    struct targets targets = { .items = target, .count = 1 };
-    struct watch watch = { .command = command, .targets = &targets, .deadline_us = -1 };
-
-    return watch_jobs(&watch, connection);
-}
-
 int run_logs(const struct command *command)
 {
     owned(connection_close) struct connection *connection = NULL;
@@ -130,8 +120,9 @@ int run_logs(const struct command *command)
     Wafer__Target target;
     int exit = 0;
 
-    if (command->format == FORMAT_JSON)
-        return message_fail(command, EXIT_USAGE, "logs are text: leave out '-o json'");
+    if (!command_is_for_people(command) && command->format != FORMAT_PLAIN)
+        return message_fail(command, EXIT_USAGE, "logs are text: leave out '-o %s'",
+                            command_setting(command, SETTING_OUTPUT)->value);
     exit = target_read(command, command->targets[0], &target);
     if (!exit)
         exit = read_attempt(command, &target);
@@ -148,6 +139,6 @@ int run_logs(const struct command *command)
     exit = print_stream(&reader, &connection);
     /* One attempt of several has no outcome of its own. */
     if (!exit && command_has(command, FLAG_FOLLOW) && !target.has_attempt)
-        exit = outcome(command, &connection, &target);
+        exit = watch_outcome(command, &connection, &target);
     return exit;
 }

@@ -42,6 +42,7 @@ int main(int argc, char *argv[])
     if (!exit)
         exit = run(&command);
     exit = output_finish(&command, exit);
+    exit = command_exit(&command, exit);
     command_done(&command);
     return exit;
 }

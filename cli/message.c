@@ -56,7 +56,7 @@ int message_fail(const struct command *command, int exit, const char *format, ..
     va_start(arguments, format);
     owned(free) char *text = text_vformat(format, arguments);
     va_end(arguments);
-    if (command->format == FORMAT_JSON) {
+    if (command_is_json(command)) {
         Wafer__ErrorItem item = WAFER__ERROR_ITEM__INIT;
         item.schema = (char *)"wafer.error/v1";
         item.code = (char *)code_of(exit);
@@ -73,7 +73,7 @@ int message_refused(const struct command *command, const Wafer__Error *error)
 {
     int exit = error->exit >= 1 && error->exit <= 125 ? (int)error->exit : EXIT_INTERNAL;
 
-    if (command->format == FORMAT_JSON) {
+    if (command_is_json(command)) {
         Wafer__ErrorItem item = WAFER__ERROR_ITEM__INIT;
         item.schema = (char *)"wafer.error/v1";
         item.code = error->code;
@@ -112,7 +112,7 @@ static void print_bind_json(const struct command *command, const char *file,
 int message_bind(const struct command *command, const char *file, const struct bind_errors *errors)
 {
     for (size_t i = 0; i < errors->count; i++) {
-        if (command->format == FORMAT_JSON) {
+        if (command_is_json(command)) {
             print_bind_json(command, file, &errors->items[i]);
             continue;
         }

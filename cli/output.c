@@ -42,13 +42,18 @@ void output_json_line(const ProtobufCMessage *message)
     print_json(message, false);
 }
 
-void output_job(const Wafer__Job *job, bool is_line)
+bool output_document(const struct command *command, const ProtobufCMessage *message)
 {
-    Wafer__JobItem item = WAFER__JOB_ITEM__INIT;
-
-    item.schema = (char *)"wafer.job/v1";
-    item.item = (Wafer__Job *)job;
-    print_json(&item.base, !is_line);
+    switch (command->format) {
+    case FORMAT_JSON: output_json(message); return true;
+    case FORMAT_NDJSON: output_json_line(message); return true;
+    case FORMAT_YAML: {
+        owned(free) char *text = bind_yaml_text(message);
+        fputs(text, stdout);
+        return true;
+    }
+    default: return false;
+    }
 }
 
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at)

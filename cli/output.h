@@ -14,8 +14,9 @@
 void output_json(const ProtobufCMessage *message);
 void output_json_line(const ProtobufCMessage *message);
 
-/* A job in its envelope; `is_line`: one of several documents. */
-void output_job(const Wafer__Job *job, bool is_line);
+/* A document of its own kind, in the formats for scripts but `plain` and columns. False: nothing
+ * was printed. */
+bool output_document(const struct command *command, const ProtobufCMessage *message);
 
 /* What is the same in every list: its schema, and the time where the controller gave none. */
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at);

@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/connection.h"
+#include "cli/list_poll.h"
+#include "cli/noun.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/run.h"
@@ -16,32 +18,55 @@ static const char *state_name(const Wafer__Queue *queue)
     return queue->stopped ? "stopped" : "started";
 }
 
-static void print_plain(const Wafer__QueueList *list)
+static char *name_of(const ProtobufCMessage *item)
 {
-    for (size_t i = 0; i < list->n_items; i++) {
-        const Wafer__Queue *queue = list->items[i];
-        struct record record = { 0 };
-
-        output_text(&record, queue->name);
-        output_text(&record, queue->pool);
-        output_text(&record, queue->platform);
-        output_text(&record, state_name(queue));
-        output_number(&record, queue->has_pending, queue->pending);
-        output_number(&record, queue->has_held, queue->held);
-        output_number(&record, queue->has_running, queue->running);
-        output_number(&record, queue->has_systems, queue->systems);
-        output_number(&record, queue->has_busy, queue->busy);
-        output_number(&record, queue->has_free, queue->free);
-        output_number(&record, queue->has_drained, queue->drained);
-        output_number(&record, queue->has_down, queue->down);
-        output_time(&record, queue->since);
-        output_text(&record, queue->reason);
-        output_end(&record);
-    }
+    return text_copy(((const Wafer__Queue *)item)->name);
 }
 
-static void print_table(const struct command *command, const Wafer__QueueList *list)
+static char *sentence_of(const ProtobufCMessage *item)
 {
+    const Wafer__Queue *queue = (const Wafer__Queue *)item;
+
+    return text_format("queue %s: %s, %" PRIu64 " pending, %" PRIu64 " running%s%s", queue->name,
+                       state_name(queue), queue->pending, queue->running, queue->reason ? ": " : "",
+                       queue->reason ? queue->reason : "");
+}
+
+static void print_plain(const ProtobufCMessage *item)
+{
+    const Wafer__Queue *queue = (const Wafer__Queue *)item;
+    struct record record = { 0 };
+
+    output_text(&record, queue->name);
+    output_text(&record, queue->pool);
+    output_text(&record, queue->platform);
+    output_text(&record, state_name(queue));
+    output_number(&record, queue->has_pending, queue->pending);
+    output_number(&record, queue->has_held, queue->held);
+    output_number(&record, queue->has_running, queue->running);
+    output_number(&record, queue->has_systems, queue->systems);
+    output_number(&record, queue->has_busy, queue->busy);
+    output_number(&record, queue->has_free, queue->free);
+    output_number(&record, queue->has_drained, queue->drained);
+    output_number(&record, queue->has_down, queue->down);
+    output_time(&record, queue->since);
+    output_text(&record, queue->reason);
+    output_end(&record);
+}
+
+const struct noun queue_noun = {
+    .item_schema = "wafer.queue/v1",
+    .list_schema = "wafer.queue.list/v1",
+    .type = &wafer__queue__descriptor,
+    .envelope = &wafer__queue_item__descriptor,
+    .name = name_of,
+    .plain = print_plain,
+    .sentence = sentence_of,
+};
+
+static void print_table(const struct command *command, const ProtobufCMessage *message)
+{
+    const Wafer__QueueList *list = (const Wafer__QueueList *)message;
     static const struct column columns[] = {
         { "QUEUE", 0, 0, false },   { "PLATFORM", 8, 4, false }, { "STATE", 0, 0, false },
         { "PENDING", 0, 0, true },  { "HELD", 0, 3, true },      { "RUNNING", 0, 0, true },
@@ -105,43 +130,39 @@ static int call_for_one(const struct command *command, Wafer__Request *request,
                         void (*print)(const struct command *, const Wafer__Queue *))
 {
     owned(response_free) Wafer__Response *response = NULL;
-    int exit = call(command, request, &response);
+    int exit = noun_check_columns(command, &queue_noun);
 
+    if (!exit)
+        exit = call(command, request, &response);
     for (size_t i = 0; !exit && i < response->queues->n_items; i++) {
-        Wafer__QueueItem item = WAFER__QUEUE_ITEM__INIT;
-        item.schema = (char *)"wafer.queue/v1";
-        item.item = response->queues->items[i];
-        if (command->format == FORMAT_JSON)
-            output_json(&item.base);
-        else if (command->format == FORMAT_TABLE)
-            print(command, item.item);
+        const Wafer__Queue *queue = response->queues->items[i];
+        if (!noun_print_item(command, &queue_noun, &queue->base, false))
+            print(command, queue);
     }
-    if (!exit && command->format == FORMAT_PLAIN)
-        print_plain(response->queues);
     return exit;
 }
 
 int run_queue_ls(const struct command *command)
 {
+    owned(connection_close) struct connection *connection = NULL;
     owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__QueueListRequest body = WAFER__QUEUE_LIST_REQUEST__INIT;
+    uint64_t wanted = BIT(WAFER__RESPONSE__BODY_QUEUES);
+    int exit = noun_check_columns(command, &queue_noun);
 
     request.body_case = WAFER__REQUEST__BODY_QUEUE_LIST;
     request.queue_list = &body;
-    int exit = call(command, &request, &response);
+    if (!exit)
+        exit = connection_open(command, &connection);
+    if (!exit && command_has(command, FLAG_WATCH))
+        return list_poll(command, &queue_noun, &connection, &request, wanted, print_table);
+    if (!exit)
+        exit = connection_call(connection, &request, wanted, &response);
     if (exit)
         return exit;
-
-    Wafer__QueueList *list = response->queues;
-    switch (command->format) {
-    case FORMAT_JSON:
-        output_envelope("wafer.queue.list/v1", &list->schema, &list->generated_at);
-        output_json(&list->base);
-        break;
-    case FORMAT_PLAIN: print_plain(list); break;
-    default: print_table(command, list); break;
-    }
+    if (!noun_print_list(command, &queue_noun, &response->queues->base))
+        print_table(command, &response->queues->base);
     return 0;
 }
 

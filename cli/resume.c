@@ -31,15 +31,12 @@ static void print_sentence(const struct command *command, const Wafer__Job *job)
 static void print_resumed(const struct command *command, Wafer__Job *job)
 {
     user_fill(job);
-    if (command->format == FORMAT_JSON) {
-        output_job(job, false);
-    } else if (command->format == FORMAT_PLAIN) {
-        job_plain(job);
-    } else if (command_has(command, FLAG_QUIET)) {
+    if (noun_print_item(command, &job_noun, &job->base, false))
+        return;
+    if (command_has(command, FLAG_QUIET))
         printf("%" PRIu64 "\n", job->id);
-    } else {
+    else
         print_sentence(command, job);
-    }
 }
 
 int run_resume(const struct command *command)
@@ -52,8 +49,10 @@ int run_resume(const struct command *command)
     Wafer__Target target;
     Wafer__Job **jobs;
     uint64_t systems = 0;
-    int exit = target_read(command, command->targets[0], &target);
+    int exit = noun_check_columns(command, &job_noun);
 
+    if (!exit)
+        exit = target_read(command, command->targets[0], &target);
     if (!exit)
         exit = command_number(command, FLAG_RESUME_SYSTEMS, LIMIT_SYSTEMS, &systems);
     if (!exit && command_has(command, FLAG_RESUME_SYSTEMS) && !systems)

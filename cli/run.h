@@ -8,6 +8,7 @@ int run_submit(const struct command *command);
 int run_ls(const struct command *command);
 int run_show(const struct command *command);
 int run_explain(const struct command *command);
+int run_top(const struct command *command);
 int run_logs(const struct command *command);
 int run_events(const struct command *command);
 int run_report(const struct command *command);
@@ -37,6 +38,10 @@ int run_queue_stop(const struct command *command);
 int run_queue_start(const struct command *command);
 int run_doctor(const struct command *command);
 int run_whoami(const struct command *command);
+int run_proxy(const struct command *command);
+int run_config_show(const struct command *command);
+int run_completion(const struct command *command);
+int run_schema(const struct command *command);
 int run_version(const struct command *command);
 int run_help(const struct command *command);
 

@@ -28,6 +28,10 @@ unsigned screen_width(const struct screen *screen)
 {
     const char *columns = getenv("COLUMNS");
 
+    if (screen->is_wide)
+        return 0;
+    if (screen->fixed_width)
+        return screen->fixed_width;
     if (columns) {
         char *end;
         unsigned long width = strtoul(columns, &end, 10);
@@ -54,4 +58,9 @@ const char *screen_begin(const struct screen *screen, enum style style)
 const char *screen_end(const struct screen *screen, enum style style)
 {
     return screen->color && style != STYLE_NONE ? "\x1b[0m" : "";
+}
+
+void screen_clear(const struct screen *screen)
+{
+    fputs("\x1b[H\x1b[J", screen->stream);
 }

@@ -10,6 +10,8 @@ struct screen {
     bool is_terminal;
     bool is_utf8; /* what the locale says */
     bool color;
+    unsigned fixed_width; /* 0: as wide as the terminal is */
+    bool is_wide;         /* lines may be longer than what is seen of them */
 };
 
 enum style {
@@ -33,6 +35,9 @@ void screen_init(struct screen *screen, FILE *stream, enum color_choice color);
 /* Columns to fill: COLUMNS, or the terminal's; 0 when lines may be of any length. Asked anew each
  * time, since windows change. */
 unsigned screen_width(const struct screen *screen);
+
+/* Begin again at the top of an empty screen. */
+void screen_clear(const struct screen *screen);
 
 /* The sequence that begins a style, or "" without colour; screen_end() after it. */
 const char *screen_begin(const struct screen *screen, enum style style);

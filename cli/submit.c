@@ -192,13 +192,10 @@ static void print_submitted(const struct command *command, Wafer__Job *job, size
     bool goes_on = command_has(command, FLAG_FOLLOW_JOB) || command_has(command, FLAG_WAIT);
 
     user_fill(job);
-    if (command->format == FORMAT_JSON)
-        output_job(job, goes_on);
-    else if (command_has(command, FLAG_QUIET))
+    if (command->format == FORMAT_NAME ||
+        (command_has(command, FLAG_QUIET) && !command_is_json(command)))
         printf("%" PRIu64 "\n", job->has_array_id ? job->array_id : job->id);
-    else if (command->format == FORMAT_PLAIN)
-        job_plain(job);
-    else
+    else if (!noun_print_item(command, &job_noun, &job->base, goes_on))
         print_sentence(command, job, count);
     output_flush();
 }
@@ -251,13 +248,29 @@ static int submit_spec(const struct command *command, Wafer__JobSpec *spec)
     return exit;
 }
 
+static void fill_default(char **field, const struct setting *setting)
+{
+    if (!*field)
+        *field = text_copy(setting->value);
+}
+
+/* What neither the job file nor a flag says, but the user's settings do. */
+static void fill_defaults(const struct command *command, Wafer__JobSpec *spec)
+{
+    fill_default(&spec->queue, command_setting(command, SETTING_QUEUE));
+    fill_default(&spec->project, command_setting(command, SETTING_PROJECT));
+}
+
 int run_submit(const struct command *command)
 {
     Wafer__JobSpec *spec = NULL;
-    int exit = read_spec(command, &spec);
+    int exit = noun_check_columns(command, &job_noun);
 
+    if (!exit)
+        exit = read_spec(command, &spec);
     if (exit)
         return exit;
+    fill_defaults(command, spec);
     exit = submit_spec(command, spec);
     wafer__job_spec__free_unpacked(spec, NULL);
     return exit;

@@ -6,7 +6,9 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/connection.h"
+#include "cli/list_poll.h"
 #include "cli/message.h"
+#include "cli/noun.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/run.h"
@@ -37,28 +39,53 @@ static char *why_text(const Wafer__System *system)
                        other ? system->reason : "");
 }
 
-static void print_plain(const Wafer__SystemList *list)
+static void print_plain(const ProtobufCMessage *item)
 {
-    for (size_t i = 0; i < list->n_items; i++) {
-        const Wafer__System *system = list->items[i];
-        owned(free) char *why = why_text(system);
-        struct record record = { 0 };
+    const Wafer__System *system = (const Wafer__System *)item;
+    owned(free) char *why = why_text(system);
+    struct record record = { 0 };
 
-        output_text(&record, system->name);
-        output_text(&record, system->pool);
-        output_text(&record, system->platform);
-        output_text(&record, system->host);
-        output_text(&record, state_name(system));
-        output_text(&record, system->has_drained ? system->drained ? "yes" : "no" : NULL);
-        output_number(&record, system->has_job, system->job);
-        output_time(&record, system->since);
-        output_text(&record, why);
-        output_end(&record);
-    }
+    output_text(&record, system->name);
+    output_text(&record, system->pool);
+    output_text(&record, system->platform);
+    output_text(&record, system->host);
+    output_text(&record, state_name(system));
+    output_text(&record, system->has_drained ? system->drained ? "yes" : "no" : NULL);
+    output_number(&record, system->has_job, system->job);
+    output_time(&record, system->since);
+    output_text(&record, why);
+    output_end(&record);
 }
 
-static void print_table(const struct command *command, const Wafer__SystemList *list)
+static char *name_of(const ProtobufCMessage *item)
 {
+    return text_copy(((const Wafer__System *)item)->name);
+}
+
+static char *sentence_of(const ProtobufCMessage *item)
+{
+    const Wafer__System *system = (const Wafer__System *)item;
+    bool has_reason = system->reason && *system->reason;
+    owned(free) char *job = system->has_job ? text_format(", job %" PRIu64, system->job) : NULL;
+
+    return text_format("system %s: %s%s%s%s%s", system->name, state_name(system),
+                       system->drained ? " drained" : "", job ? job : "", has_reason ? ": " : "",
+                       has_reason ? system->reason : "");
+}
+
+const struct noun system_noun = {
+    .item_schema = "wafer.system/v1",
+    .list_schema = "wafer.system.list/v1",
+    .type = &wafer__system__descriptor,
+    .envelope = &wafer__system_item__descriptor,
+    .name = name_of,
+    .plain = print_plain,
+    .sentence = sentence_of,
+};
+
+static void print_table(const struct command *command, const ProtobufCMessage *message)
+{
+    const Wafer__SystemList *list = (const Wafer__SystemList *)message;
     static const struct column columns[] = {
         { "SYSTEM", 0, 0, false }, { "POOL", 8, 0, false },    { "PLATFORM", 8, 0, false },
         { "HOST", 8, 2, false },   { "STATE", 0, 0, false },   { "JOB", 0, 0, true },
@@ -147,15 +174,6 @@ static void print_drain(const struct command *command, const Wafer__System *syst
             system->drain_reason ? system->drain_reason : "", job && system->drained ? job : "");
 }
 
-static void print_item_json(Wafer__System *system)
-{
-    Wafer__SystemItem item = WAFER__SYSTEM_ITEM__INIT;
-
-    item.schema = (char *)"wafer.system/v1";
-    item.item = system;
-    output_json(&item.base);
-}
-
 static int call(const struct command *command, Wafer__Request *request, Wafer__Response **ret)
 {
     owned(connection_close) struct connection *connection = NULL;
@@ -170,40 +188,39 @@ static int call_for_one(const struct command *command, Wafer__Request *request,
                         void (*print)(const struct command *, const Wafer__System *))
 {
     owned(response_free) Wafer__Response *response = NULL;
-    int exit = call(command, request, &response);
+    int exit = noun_check_columns(command, &system_noun);
 
+    if (!exit)
+        exit = call(command, request, &response);
     for (size_t i = 0; !exit && i < response->systems->n_items; i++) {
-        if (command->format == FORMAT_JSON)
-            print_item_json(response->systems->items[i]);
-        else if (command->format == FORMAT_TABLE)
-            print(command, response->systems->items[i]);
+        const Wafer__System *system = response->systems->items[i];
+        if (!noun_print_item(command, &system_noun, &system->base, false))
+            print(command, system);
     }
-    if (!exit && command->format == FORMAT_PLAIN)
-        print_plain(response->systems);
     return exit;
 }
 
 int run_system_ls(const struct command *command)
 {
+    owned(connection_close) struct connection *connection = NULL;
     owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__SystemListRequest body = WAFER__SYSTEM_LIST_REQUEST__INIT;
+    uint64_t wanted = BIT(WAFER__RESPONSE__BODY_SYSTEMS);
+    int exit = noun_check_columns(command, &system_noun);
 
     request.body_case = WAFER__REQUEST__BODY_SYSTEM_LIST;
     request.system_list = &body;
-    int exit = call(command, &request, &response);
+    if (!exit)
+        exit = connection_open(command, &connection);
+    if (!exit && command_has(command, FLAG_WATCH))
+        return list_poll(command, &system_noun, &connection, &request, wanted, print_table);
+    if (!exit)
+        exit = connection_call(connection, &request, wanted, &response);
     if (exit)
         return exit;
-
-    Wafer__SystemList *list = response->systems;
-    switch (command->format) {
-    case FORMAT_JSON:
-        output_envelope("wafer.system.list/v1", &list->schema, &list->generated_at);
-        output_json(&list->base);
-        break;
-    case FORMAT_PLAIN: print_plain(list); break;
-    default: print_table(command, list); break;
-    }
+    if (!noun_print_list(command, &system_noun, &response->systems->base))
+        print_table(command, &response->systems->base);
     return 0;
 }
 

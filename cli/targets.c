@@ -11,7 +11,7 @@
 
 #define TARGETS_MAX 100000
 
-int target_read(const struct command *command, const char *text, Wafer__Target *ret)
+static int parse(const struct command *command, const char *text, Wafer__Target *ret)
 {
     wafer__target__init(ret);
     if (job_target_parse(text, ret) < 0)
@@ -20,13 +20,15 @@ int target_read(const struct command *command, const char *text, Wafer__Target *
     return 0;
 }
 
-static void add_text(struct targets *targets, size_t *capacity, const char *text, size_t length)
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static void add_word(struct words *words, const char *text, size_t length)
 {
-    ARRAY_RESERVE(targets->texts, targets->count, *capacity);
-    targets->texts[targets->count++] = text_copy_length(text, length);
+    ARRAY_RESERVE(words->items, words->count, words->capacity);
+    words->items[words->count++] = text_copy_length(text, length);
 }
 
-static int read_input(const struct command *command, struct targets *targets, size_t *capacity)
+static int read_input(const struct command *command, struct words *words)
 {
     owned(free) char *line = NULL;
     size_t size = 0;
@@ -35,34 +37,66 @@ static int read_input(const struct command *command, struct targets *targets, si
         const char *word = line + strspn(line, " \t\r\n");
         size_t length = strcspn(word, " \t\r\n");
 
-        if (targets->count >= TARGETS_MAX)
+        if (words->count >= TARGETS_MAX)
             return message_fail(command, EXIT_USAGE, "more than %d targets: do it in parts",
                                 TARGETS_MAX);
         if (length)
-            add_text(targets, capacity, word, length);
+            add_word(words, word, length);
     }
     return ferror(stdin) ? message_fail(command, EXIT_IO, "cannot read standard input") : 0;
 }
 
-int targets_read(const struct command *command, struct targets *ret)
+int words_read(const struct command *command, const char *what, struct words *ret)
 {
-    size_t capacity = 0;
     int exit = 0;
 
-    *ret = (struct targets){ 0 };
+    *ret = (struct words){ .count = 0 };
     for (size_t i = 0; i < command->target_count && !exit; i++) {
         const char *text = command->targets[i];
         if (strcmp(text, "-") == 0)
-            exit = read_input(command, ret, &capacity);
+            exit = read_input(command, ret);
         else
-            add_text(ret, &capacity, text, strlen(text));
+            add_word(ret, text, strlen(text));
     }
     if (!exit && ret->count == 0)
-        exit = message_fail(command, EXIT_NOTHING_MATCHED, "standard input names no job");
+        exit = message_fail(command, EXIT_NOTHING_MATCHED, "standard input names no %s", what);
+    if (exit)
+        words_done(ret);
+    return exit;
+}
 
+void words_done(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    free(words->items);
+    *words = (struct words){ .count = 0 };
+}
+
+/* ---- targets -------------------------------------------------------------------------------- */
+
+int target_read(const struct command *command, const char *text, Wafer__Target *ret)
+{
+    static struct words words;
+
+    if (strcmp(text, "-") != 0)
+        return parse(command, text, ret);
+    int exit = words_read(command, "job", &words);
+    if (!exit && words.count > 1)
+        exit = message_fail(command, EXIT_USAGE,
+                            "standard input names %zu jobs: this verb takes one", words.count);
+    return exit ? exit : parse(command, words.items[0], ret);
+}
+
+int targets_read(const struct command *command, struct targets *ret)
+{
+    *ret = (struct targets){ .count = 0 };
+    int exit = words_read(command, "job", &ret->words);
+
+    ret->count = ret->words.count;
     ret->items = memory_new(ret->count * sizeof(*ret->items) + 1);
     for (size_t i = 0; i < ret->count && !exit; i++)
-        exit = target_read(command, ret->texts[i], &ret->items[i]);
+        exit = parse(command, ret->words.items[i], &ret->items[i]);
     if (exit)
         targets_done(ret);
     return exit;
@@ -70,11 +104,9 @@ int targets_read(const struct command *command, struct targets *ret)
 
 void targets_done(struct targets *targets)
 {
-    for (size_t i = 0; i < targets->count; i++)
-        free(targets->texts[i]);
-    free(targets->texts);
+    words_done(&targets->words);
     free(targets->items);
-    *targets = (struct targets){ 0 };
+    *targets = (struct targets){ .count = 0 };
 }
 
 int targets_confirm(const struct command *command, size_t count)

@@ -5,8 +5,9 @@
 
 const struct flag flags[FLAGS] = {
     [FLAG_SOCKET] = { "socket", 0, "PATH", false, "the controller's socket" },
-    [FLAG_SERVER] = { "server", 0, "URL", false, "the controller, as unix:PATH" },
-    [FLAG_OUTPUT] = { "output", 'o', "FORMAT", false, "table, json or plain" },
+    [FLAG_SERVER] = { "server", 0, "URL", false, "the controller: unix:PATH or ssh://[USER@]HOST" },
+    [FLAG_OUTPUT] = { "output", 'o', "FORMAT", false,
+                      "table, wide, json, ndjson, yaml, name, plain, cols=KEY,..." },
     [FLAG_NO_HEADER] = { "no-header", 0, NULL, false, "tables without their first line" },
     [FLAG_COLOR] = { "color", 0, "WHEN", false, "auto, always or never" },
     [FLAG_TZ] = { "tz", 0, "ZONE", false, "times in UTC or local" },
@@ -60,6 +61,10 @@ const struct flag flags[FLAGS] = {
     [FLAG_CONFIG] = { "config", 0, "FILE", false, "the site file (default: the controller's)" },
     [FLAG_BACKUP] = { "backup", 0, "DIR", false, "copy the state into a new directory instead" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
+    [FLAG_LABEL] = { "label", 0, "KEY=VALUE", false, "only jobs with this label; may be repeated" },
+    [FLAG_SINCE] = { "since", 0, "TIME", false, "from that time on; 2h means two hours ago" },
+    [FLAG_SORT] = { "sort", 0, "[-]KEY", false, "by a key of -o json; - for downwards" },
+    [FLAG_ORIGIN] = { "origin", 0, NULL, false, "where each value comes from" },
 };
 
 #define ANY_NUMBER 100000
@@ -75,17 +80,23 @@ const struct verb verbs[] = {
       run_submit },
     { NULL, "ls", NULL, 0, 0,
       BIT(FLAG_MINE) | BIT(FLAG_ALL_USERS) | BIT(FLAG_ALL) | BIT(FLAG_STATE) | BIT(FLAG_IN_QUEUE) |
-          BIT(FLAG_COUNT) | BIT(FLAG_WATCH),
+          BIT(FLAG_LABEL) | BIT(FLAG_SINCE) | BIT(FLAG_SORT) | BIT(FLAG_COUNT) | BIT(FLAG_WATCH),
       "list jobs", "A state of ended jobs in --state implies --all.\n", run_ls },
-    { NULL, "show", "ID", 1, 1, BIT(FLAG_SPEC), "everything about a job",
+    { NULL, "show", "ID...", 1, ANY_NUMBER, BIT(FLAG_SPEC), "everything about jobs",
       "Ends with the newest five events. --spec prints a file that submit takes.\n", run_show },
     { NULL, "explain", "ID", 1, 1, BIT(FLAG_START) | BIT(FLAG_FIX),
       "why a job waits, or why it ended, and what can be done", NULL, run_explain },
+    { NULL, "top", NULL, 0, 0, BIT(FLAG_IN_QUEUE), "systems, queues and jobs on a live screen",
+      "q ends it; up and down (k, j) select a job and enter shows it; left and right (h, l) turn\n"
+      "to another queue; s sorts by something else, r the other way round. Without a terminal it\n"
+      "prints once.\n",
+      run_top },
     { NULL, "logs", "ID", 1, 1,
       BIT(FLAG_FOLLOW) | BIT(FLAG_TAIL) | BIT(FLAG_ATTEMPT) | BIT(FLAG_RAW), "what a job printed",
       "-f ends with the job and exits with its outcome.\n", run_logs },
-    { NULL, "events", "[ID]", 0, 1, BIT(FLAG_FOLLOW) | BIT(FLAG_COUNT), "who did what, and when",
-      NULL, run_events },
+    { NULL, "events", "[ID]", 0, 1, BIT(FLAG_FOLLOW) | BIT(FLAG_COUNT) | BIT(FLAG_SINCE),
+      "who did what, and when", "-f of a job ends with it and exits with its outcome.\n",
+      run_events },
     { NULL, "report", "ID...", 1, ANY_NUMBER, BIT(FLAG_FORMAT), "where the time of jobs went",
       "By cause, for each attempt and over all; what is not known is n/a.\n", run_report },
     { NULL, "diff", "A B", 2, 2, BIT(FLAG_ONLY) | BIT(FLAG_EQUAL), "what differs between two jobs",
@@ -93,7 +104,10 @@ const struct verb verbs[] = {
     { NULL, "wait", "ID...", 1, ANY_NUMBER, BIT(FLAG_ANY), "wait for jobs to end",
       "Exits with the outcome: of several jobs, the first that is not 0.\n", run_wait },
     { NULL, "cancel", "ID...", 1, ANY_NUMBER, BIT(FLAG_REASON) | BIT(FLAG_NOW) | BIT(FLAG_GRACE),
-      "end jobs", "A running job saves a checkpoint first, unless --now.\n", run_cancel },
+      "end jobs",
+      "A running job saves a checkpoint first, unless --now. Exits with 2 when a job has ended\n"
+      "already: there was nothing to cancel.\n",
+      run_cancel },
     { NULL, "hold", "ID...", 1, ANY_NUMBER, BIT(FLAG_REASON), "keep waiting jobs from starting",
       NULL, run_hold },
     { NULL, "release", "ID...", 1, ANY_NUMBER, 0, "let held jobs start", NULL, run_release },
@@ -108,7 +122,7 @@ const struct verb verbs[] = {
       "A live job gets a new attempt. An ended one is final: a new job goes on from its\n"
       "checkpoint. Only verified checkpoints are taken.\n",
       run_resume },
-    { "ckpt", "ls", "ID", 1, 1, 0, "checkpoints of a job", NULL, run_ckpt_ls },
+    { "ckpt", "ls", "ID", 1, 1, BIT(FLAG_WATCH), "checkpoints of a job", NULL, run_ckpt_ls },
     { "ckpt", "show", "CKPT", 1, 1, 0, "everything about a checkpoint", NULL, run_ckpt_show },
     { "ckpt", "verify", "CKPT...", 1, ANY_NUMBER, 0, "read checkpoints back and compare digests",
       NULL, run_ckpt_verify },
@@ -118,7 +132,7 @@ const struct verb verbs[] = {
       run_ckpt_unpin },
     { "ckpt", "prune", "ID", 1, 1, BIT(FLAG_DRY_RUN),
       "delete what neither checkpoint.keep nor a pin keeps", NULL, run_ckpt_prune },
-    { "system", "ls", NULL, 0, 0, 0, "list systems", NULL, run_system_ls },
+    { "system", "ls", NULL, 0, 0, BIT(FLAG_WATCH), "list systems", NULL, run_system_ls },
     { "system", "show", "SYSTEM", 1, 1, 0, "everything about a system", NULL, run_system_show },
     { "system", "drain", "SYSTEM", 1, 1, BIT(FLAG_REASON), "let no further job start there",
       "A job that runs there goes on to its end.\n", run_system_drain },
@@ -127,7 +141,7 @@ const struct verb verbs[] = {
     { "system", "fault", "SYSTEM crash", 2, 2, BIT(FLAG_FOR), "make a simulated system fail", NULL,
       run_system_fault },
     { "system", "heal", "SYSTEM", 1, 1, 0, "end a fault", NULL, run_system_heal },
-    { "queue", "ls", NULL, 0, 0, 0, "list queues", NULL, run_queue_ls },
+    { "queue", "ls", NULL, 0, 0, BIT(FLAG_WATCH), "list queues", NULL, run_queue_ls },
     { "queue", "show", "QUEUE", 1, 1, 0, "everything about a queue", NULL, run_queue_show },
     { "queue", "stop", "QUEUE", 1, 1, BIT(FLAG_REASON), "start no further job of a queue",
       "Jobs may still be handed in; those that run go on.\n", run_queue_stop },
@@ -139,6 +153,17 @@ const struct verb verbs[] = {
       run_doctor },
     { NULL, "whoami", NULL, 0, 0, 0, "who you are to the controller, and what you may do", NULL,
       run_whoami },
+    { NULL, "proxy", NULL, 0, 0, 0, "join standard input and output with the controller",
+      "What --server ssh://HOST runs on the host.\n", run_proxy },
+    { "config", "show", NULL, 0, 0, BIT(FLAG_ORIGIN), "what is set, by flags, variables and files",
+      NULL, run_config_show },
+    { NULL, "completion", "bash|zsh|fish", 1, 1, 0, "completion of command lines for a shell",
+      "bash  source <(wafer completion bash)\n"
+      "zsh   source <(wafer completion zsh), after compinit\n"
+      "fish  wafer completion fish | source\n",
+      run_completion },
+    { NULL, "schema", "[NAME]", 0, 1, 0, "JSON Schema of a file or of an output; the names without",
+      NULL, run_schema },
     { NULL, "version", NULL, 0, 0, 0, "versions of this program and of the controller", NULL,
       run_version },
     { NULL, "help", "[TOPIC]", 0, 2, 0, "this, or help on a verb, a group or a topic", NULL,
@@ -147,6 +172,7 @@ const struct verb verbs[] = {
 const size_t verbs_count = ELEMENTS(verbs);
 
 const struct group groups[] = {
+    { "config", "the settings of this program" },
     { "ckpt", "checkpoints of jobs; CKPT is JOB@STEP" },
     { "system", "the systems that jobs run on" },
     { "queue", "where jobs wait; each has the systems of one pool" },

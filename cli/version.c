@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "cli/connection.h"
@@ -16,9 +15,10 @@ static void print(const struct command *command, const Wafer__VersionItem *serve
     item.server = server ? server->server : NULL;
     item.has_protocol = server && server->has_protocol;
     item.protocol = server ? server->protocol : 0;
-    if (command->format == FORMAT_JSON) {
-        output_json(&item.base);
-    } else if (command->format == FORMAT_PLAIN) {
+    if (output_document(command, &item.base)) {
+        return;
+    }
+    if (command->format == FORMAT_PLAIN) {
         struct record record = { 0 };
         output_text(&record, item.client);
         output_text(&record, item.server);

@@ -12,11 +12,7 @@ static bool on_job(void *userdata, const Wafer__Job *before, const Wafer__Job *j
 
     if (!job_state_is_terminal(job->state))
         return true;
-    if (command->format == FORMAT_JSON)
-        output_job(job, true);
-    else if (command->format == FORMAT_PLAIN)
-        job_plain(job);
-    else if (!command_has(command, FLAG_QUIET))
+    if (!noun_print_item(command, &job_noun, &job->base, true) && !command_has(command, FLAG_QUIET))
         output_line(command, "job %s: %s", job_id_text(job).text, job_state_name(job->state));
     return output_flush();
 }
@@ -25,8 +21,10 @@ int run_wait(const struct command *command)
 {
     owned(targets_done) struct targets targets = { .count = 0 };
     owned(connection_close) struct connection *connection = NULL;
-    int exit = targets_read(command, &targets);
+    int exit = noun_check_columns(command, &job_noun);
 
+    if (!exit)
+        exit = targets_read(command, &targets);
     if (!exit && command_has(command, FLAG_ANY) && targets.count > WATCH_STREAMS)
         exit = message_fail(command, EXIT_USAGE, "--any takes at most %d jobs", WATCH_STREAMS);
     if (!exit)

@@ -187,3 +187,12 @@ int watch_jobs(const struct watch *watch, struct connection **connection)
     free(watching.jobs);
     return exit;
 }
+
+int watch_outcome(const struct command *command, struct connection **connection,
+                  Wafer__Target *target)
+{
+    struct targets targets = { .items = target, .count = 1 };
+    struct watch watch = { .command = command, .targets = &targets, .deadline_us = -1 };
+
+    return watch_jobs(&watch, connection);
+}

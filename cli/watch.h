@@ -26,6 +26,10 @@ struct watch {
 /* The outcome: of the first target whose outcome is not 0; 6 at the deadline; 130 after Ctrl-C. */
 int watch_jobs(const struct watch *watch, struct connection **connection);
 
+/* The outcome of a job that has ended, or will in a moment. */
+int watch_outcome(const struct command *command, struct connection **connection,
+                  Wafer__Target *target);
+
 /* What --timeout means for a wait that starts now. */
 int64_t watch_deadline_us(const struct command *command);
 

@@ -82,10 +82,11 @@ int run_whoami(const struct command *command)
     user_fill_groups(response->whoami);
     item.schema = (char *)"wafer.whoami/v1";
     item.item = response->whoami;
-    switch (command->format) {
-    case FORMAT_JSON: output_json(&item.base); break;
-    case FORMAT_PLAIN: print_plain(item.item); break;
-    default: print_page(command, item.item); break;
-    }
+    if (output_document(command, &item.base))
+        return 0;
+    if (command->format == FORMAT_PLAIN)
+        print_plain(item.item);
+    else
+        print_page(command, item.item);
     return 0;
 }

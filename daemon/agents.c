@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -84,6 +85,22 @@ static void on_report(struct agent_link *agent, const Wafer__Report *report)
         on_registration(agent, report);
 }
 
+/* Most often it is a client that was given the wrong socket: it understands a Response. */
+static void refuse(struct agent_link *agent)
+{
+    Wafer__Error error = WAFER__ERROR__INIT;
+    Wafer__Response response = WAFER__RESPONSE__INIT;
+
+    error.code = (char *)"E_SOCKET";
+    error.exit = EX_CONFIG;
+    error.message = (char *)"this socket is for the hosts of systems";
+    error.hint = (char *)"clients have one of their own, waferd.sock beside it by default";
+    response.body_case = WAFER__RESPONSE__BODY_ERROR;
+    response.error = &error;
+    link_send(agent->link, &response.base);
+    link_close_after_send(agent->link);
+}
+
 static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, size_t length)
 {
     struct agent_link *agent = userdata;
@@ -93,7 +110,10 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
 
     if (!message) {
         log_error("host %s: closed: %s", agent->host ? agent->host : "(not registered)", diag.text);
-        agent_close(agent);
+        if (agent->host)
+            agent_close(agent);
+        else
+            refuse(agent);
         return;
     }
     agent->heard_from = true;

@@ -32,7 +32,14 @@ static void subscribe(struct daemon *daemon, const struct effect *effect)
     struct stream_reader reader = { .client = effect->client,
                                     .request = effect->request,
                                     .uid = effect->uid };
+    struct object object;
 
+    /* To a job that is gone from memory nothing happens any more. */
+    if (request->body_case == WAFER__REQUEST__BODY_EVENTS && effect->job &&
+        !core_object(daemon->core, effect->job, &object)) {
+        history_tell_events(daemon, effect, false);
+        return;
+    }
     if (!sessions_begin_stream(daemon->sessions, effect->client, effect->request))
         return;
     switch (request->body_case) {
@@ -44,7 +51,7 @@ static void subscribe(struct daemon *daemon, const struct effect *effect)
         break;
     case WAFER__REQUEST__BODY_EVENTS:
         streams_watch_events(daemon->streams, &reader, effect->job,
-                             history_tell_events(daemon, effect));
+                             history_tell_events(daemon, effect, true));
         break;
     default: log_error("request %d is no stream", (int)request->body_case); break;
     }

@@ -147,11 +147,11 @@ static int send_events(struct daemon *daemon, const struct effect *effect, bool 
     return 0;
 }
 
-uint64_t history_tell_events(struct daemon *daemon, const struct effect *effect)
+uint64_t history_tell_events(struct daemon *daemon, const struct effect *effect, bool more)
 {
     uint64_t told = 0;
 
-    send_events(daemon, effect, true, &told);
+    send_events(daemon, effect, more, &told);
     /* What was decided before the request is past, also when none of it was to be told. */
     return told > effect->key_sequence ? told : effect->key_sequence;
 }

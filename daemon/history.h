@@ -16,7 +16,8 @@ void history_answer(struct daemon *daemon, const struct effect *effect);
 /* Add to an answer of the core what only history knows: the newest events of a job. */
 void history_complete(struct daemon *daemon, const struct effect *effect);
 
-/* Begin an answer of many parts with the events so far. Returns the number of the last one. */
-uint64_t history_tell_events(struct daemon *daemon, const struct effect *effect);
+/* Begin an answer of many parts with the events so far; without `more` it has this part alone.
+ * Returns the number of the last one. */
+uint64_t history_tell_events(struct daemon *daemon, const struct effect *effect, bool more);
 
 #endif

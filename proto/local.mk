@@ -1,7 +1,7 @@
 # proto/ — the only schema. protoc-c runs once a file and makes both the .c and the .h (a grouped
 # target would need GNU make 4.3, which automake does not know).
 proto_files = proto/value.proto proto/job.proto proto/platform.proto proto/site.proto proto/policy.proto \
-  proto/view.proto proto/record.proto proto/agent.proto proto/api.proto
+  proto/client.proto proto/view.proto proto/record.proto proto/agent.proto proto/api.proto
 proto_c = $(proto_files:.proto=.pb-c.c)
 proto_h = $(proto_files:.proto=.pb-c.h)
 EXTRA_DIST += $(proto_files)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/memory.h"
@@ -109,6 +110,13 @@ static int parse_units(const char *text, int64_t *ret_us)
     return 0;
 }
 
+/* ms, msec, milliseconds: their first letter would stand for what is much more. */
+static bool is_smaller_unit(const char *word)
+{
+    return strncasecmp(word, "ms", 2) == 0 || strncasecmp(word, "mil", 3) == 0 ||
+           strncasecmp(word, "mic", 3) == 0;
+}
+
 /* "10 minuts" means 10m: the number, then the first letter of the word. */
 static int refuse(const char *text, struct diag *diag)
 {
@@ -119,12 +127,17 @@ static int refuse(const char *text, struct diag *diag)
     if (digits && !text[digits])
         return diag_fail(diag, -EINVAL, "%s: a bare number is not a duration (%sm? %ss?)", text,
                          text, text);
-    if (digits && letter && strchr("dhms", letter) && isalpha((unsigned char)word[1]))
+    bool is_word = letter && strchr("dhms", letter) && isalpha((unsigned char)word[1]);
+
+    if (digits && is_word && !is_smaller_unit(word))
         return diag_fail(diag, -EINVAL, "\"%s\" is not a duration (try %.*s%c)", text, (int)digits,
                          text, letter);
     if (strcmp(text, "unlimited") == 0)
         return diag_fail(diag, -EINVAL, "unlimited is not a duration (leave the key out)");
-    return diag_fail(diag, -EINVAL, "\"%s\" is not a duration (like 90m, 1h30m, 1-00:00:00)", text);
+    return diag_fail(diag, -EINVAL,
+                     "\"%s\" is not a duration: its units are d, h, m and s (like 90m, 1.5s, "
+                     "1-00:00:00)",
+                     text);
 }
 
 int duration_parse(const char *text, int64_t *ret_us, struct diag *diag)

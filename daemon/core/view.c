@@ -165,7 +165,9 @@ static Wafer__Job__Result *result_new(const struct job *job)
     result_target(job, result);
     if (!job_state_is_terminal(job->state.state))
         return result;
-    if (job->state.has_final_digest && job->state.final_digest.len == DIGEST_BYTES) {
+    /* Before the first step the state is that of any job with such a model: no result. */
+    if (job->state.has_final_digest && job->state.final_digest.len == DIGEST_BYTES &&
+        job->state.final_step > 0) {
         struct digest digest;
         memcpy(digest.bytes, job->state.final_digest.data, DIGEST_BYTES);
         result->state_digest = memory_new(DIGEST_HEX_SIZE);

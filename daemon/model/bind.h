@@ -88,6 +88,16 @@ typedef void (*bind_differ_fn)(void *userdata, const char *key, const char *from
 void bind_differ(const ProtobufCMessage *from, const ProtobufCMessage *to, bind_differ_fn differ,
                  void *userdata);
 
+enum bind_schema {
+    BIND_SCHEMA_OUTPUT, /* of what bind_json() makes: every key is there */
+    BIND_SCHEMA_FILE,   /* of what bind_yaml() takes: strict, and any scalar may be a text */
+};
+
+/* The JSON Schema (2020-12) of a message. `constants`: keys and the one value that each has, in
+ * turn; NULL ends them. The caller owns it. */
+json_t *bind_schema(const ProtobufCMessageDescriptor *type, enum bind_schema kind,
+                    const char *const *constants);
+
 /* The nearest of `names` (NULL ends them) to what somebody wrote, or NULL when none is near. */
 const char *bind_nearest(const char *written, const char *const *names);
 

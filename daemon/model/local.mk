@@ -14,6 +14,7 @@ libmodel_a_SOURCES = \
   daemon/model/bind_print.c daemon/model/bind_print.h \
   daemon/model/bind_read.c \
   daemon/model/bind_scalar.c daemon/model/bind_scalar.h \
+  daemon/model/bind_schema.c \
   daemon/model/bind_text.c daemon/model/bind_text.h \
   daemon/model/bind_tree.c daemon/model/bind_tree.h \
   daemon/model/bind_yaml.c \

@@ -157,28 +157,39 @@ static int greet(struct client *client, int64_t deadline_ms, struct diag *diag)
     return hello_read(bytes, length, client->program, &client->peer, diag);
 }
 
-int client_connect(const char *path, const char *program, int timeout_ms, struct client **ret,
-                   struct diag *diag)
+static int begin(int fd, const char *name, const char *program, int timeout_ms, int64_t deadline_ms,
+                 struct client **ret, struct diag *diag)
 {
-    int64_t deadline_ms = deadline(timeout_ms);
-    int fd;
-    int r = connect_unix(path, timeout_ms, &fd, diag);
-    if (r < 0)
-        return r;
-
     owned(client_free) struct client *client = NEW(struct client);
+
     client->fd = fd;
     client->timeout_ms = timeout_ms;
-    client->path = text_copy(path);
+    client->path = text_copy(name);
     client->program = text_copy(program);
     frame_reader_init(&client->in, HELLO_LIMIT_BYTES);
-    r = greet(client, deadline_ms, diag);
+    int r = greet(client, deadline_ms, diag);
     if (r < 0)
         return r;
     client->in.limit = LIMIT_RESPONSE_BYTES;
 
     *ret = TAKE(client);
     return 0;
+}
+
+int client_connect(const char *path, const char *program, int timeout_ms, struct client **ret,
+                   struct diag *diag)
+{
+    int64_t deadline_ms = deadline(timeout_ms);
+    int fd;
+    int r = connect_unix(path, timeout_ms, &fd, diag);
+
+    return r < 0 ? r : begin(fd, path, program, timeout_ms, deadline_ms, ret, diag);
+}
+
+int client_attach(int fd, const char *name, const char *program, int timeout_ms,
+                  struct client **ret, struct diag *diag)
+{
+    return begin(fd, name, program, timeout_ms, deadline(timeout_ms), ret, diag);
 }
 
 int client_queue(struct client *client, const Wafer__Request *request, struct diag *diag)

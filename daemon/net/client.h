@@ -20,6 +20,11 @@ struct client;
  * client_send() waits for a controller that takes nothing. */
 int client_connect(const char *path, const char *program, int timeout_ms, struct client **ret,
                    struct diag *diag);
+
+/* The same on a stream that is open already; takes `fd`, which must not block, also on failure.
+ * `name` is what messages call the other end. */
+int client_attach(int fd, const char *name, const char *program, int timeout_ms,
+                  struct client **ret, struct diag *diag);
 struct client *client_free(struct client *client); /* always NULL */
 OWNED_DEFINE(client_free, struct client *);
 

@@ -94,7 +94,10 @@ static const struct {
     { "2 Hours", "\"2 Hours\" is not a duration (try 2h)" },
     { "-5m", "-5m: a duration is more than 0" },
     { "unlimited", "unlimited is not a duration (leave the key out)" },
-    { "soon", "\"soon\" is not a duration (like 90m, 1h30m, 1-00:00:00)" },
+    { "soon", "\"soon\" is not a duration: its units are d, h, m and s (like 90m, 1.5s, "
+              "1-00:00:00)" },
+    { "100ms", "\"100ms\" is not a duration: its units are d, h, m and s (like 90m, 1.5s, "
+               "1-00:00:00)" },
     { "40000d", "40000d: longer than 36500 days" },
 };
 

@@ -6,9 +6,13 @@ fake=$top_builddir/tests/cli/fake_server
 wafer=$top_builddir/wafer
 LC_ALL=C.UTF-8 TZ=UTC COLUMNS=80 TERM=xterm
 export LC_ALL TZ COLUMNS TERM
-unset NO_COLOR WAFER_SOCKET WAFER_OUTPUT WAFER_TZ
+unset NO_COLOR WAFER_SERVER WAFER_SOCKET WAFER_OUTPUT WAFER_TZ WAFER_QUEUE WAFER_PROJECT WAFER_SORT \
+    WAFER_LS_COLUMNS WAFER_EXIT_ERROR
+HOME=$folder XDG_CONFIG_HOME=$folder/config && export HOME XDG_CONFIG_HOME
 FAKE_REQUESTS=$folder/requests && export FAKE_REQUESTS
 number=0
+kept=0
+mkdir "$folder/documents"
 
 plan() {
     echo "1..$1"
@@ -29,12 +33,42 @@ run() {
     : >"$FAKE_REQUESTS"
     "$fake" "$folder/$script" "$wafer" "$@" >"$folder/out" 2>"$folder/err" </dev/null
     status=$?
+    keep_documents
 }
 
 # alone ARGUMENT...: wafer without a controller
 alone() {
     "$wafer" "$@" >"$folder/out" 2>"$folder/err" </dev/null
     status=$?
+    keep_documents
+}
+
+# Everything that looks like JSON is checked at the end.
+keep_documents() {
+    for stream in out err; do
+        first=
+        read -r first <"$folder/$stream" || :
+        case $first in
+        '{'*)
+            kept=$((kept + 1))
+            cp "$folder/$stream" "$folder/documents/$kept"
+            ;;
+        esac
+    done
+}
+
+# The last test of a file that prints JSON.
+documents_match() {
+    "$top_srcdir/tests/cli/validate.py" "$wafer" "$folder"/documents/* >"$folder/out" 2>"$folder/err"
+    status=$?
+    if [ "$status" -eq 77 ]; then
+        number=$((number + 1))
+        echo "ok $number - every JSON document matches its schema # SKIP python3-jsonschema is missing"
+        return
+    fi
+    sed -n '$p' "$folder/out"
+    exits 0
+    ok "every JSON document matches its schema"
 }
 
 exits() { # STATUS

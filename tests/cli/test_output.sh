@@ -1,7 +1,7 @@
 #!/bin/sh
 # Formats that scripts read, streams that fail, controllers that are not there.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 23
+plan 24
 
 # ---- B28: names of any kind, in every format one record each ----
 
@@ -157,3 +157,5 @@ printf -- '--- show\nversion: {schema: x, client: y}\n' >"$folder/other"
 run other show 7 -v
 exits 76 && err_has "'waferd 0.1.0' answers at '/"
 ok "an answer to another question: 76; -v tells who answers"
+
+documents_match

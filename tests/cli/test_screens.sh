@@ -1,7 +1,7 @@
 #!/bin/sh
 # The screens at 80 columns, and what a stored byte may do to them (nothing).
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 19
+plan 20
 
 cat >"$folder/list" <<'END'
 --- list
@@ -115,8 +115,8 @@ job 4711  gpt-7b-pretrain  RUNNING EXECUTE
   cost        about 354.67 EUR
   labels      pilot=q1
 newest events
-  2026-01-15 08:00:00+00:00  JOB_SUBMITTED       by root
-  2026-01-15 08:30:00+00:00  ATTEMPT_ENDED       ws1  SYSTEM_LOST  no contact for 15 s
+  2026-01-15 08:00:00+00:00  JOB_SUBMITTED         by root
+  2026-01-15 08:30:00+00:00  ATTEMPT_ENDED         ws1  SYSTEM_LOST  no contact for 15 s
 END
 ok "show tells everything and ends with the newest events"
 
@@ -238,3 +238,5 @@ exits 77 && printf '%s\n' "wafer: show: target: no job 7\\x1b[2J: 'wafer ls' lis
     run refusal show 7 -o json && exits 77 &&
     [ "$(jq -r '.code + " " + (.exit | tostring) + " " + .field' "$folder/err")" = "E_DENIED 77 target" ]
 ok "what the controller refuses is one line with its fix, or an ErrorItem"
+
+documents_match

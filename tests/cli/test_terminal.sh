@@ -5,7 +5,7 @@ if ! command -v script >/dev/null; then
     echo "1..0 # SKIP script(1) of util-linux is needed for a terminal"
     exit 0
 fi
-plan 9
+plan 16
 esc=$(printf '\033')
 
 # on_terminal SCRIPT "ARGUMENTS" [input]: all that the terminal got, in $folder/out
@@ -87,3 +87,61 @@ printf -- '--- logs\nlog: {attempt: 1, text: 1b5b324a6f6b0d0a}\n' >"$folder/logs
 on_terminal logs "logs 7"
 exits 0 && out_has '\x1b[2Jok\r' && ! out_has "$esc" && on_terminal logs "logs 7 --raw" && out_has "${esc}[2Jok"
 ok "logs to a terminal are filtered unless --raw (B30)"
+
+cat >"$folder/top" <<'END'
+--- list
+jobs:
+  schema: x
+  total: 4
+  items:
+    - {id: 7, name: zebra, uid: 0, queue: prod, state: PENDING, reason: {code: Resources}}
+    - {id: 8, name: beta, uid: 0, queue: prod, state: RUNNING, phase: EXECUTE, systems: {allocated: [s0, s1]}, progress: {step: 500, max_steps: 1000, loss: 2.5, eta_s: 90}}
+    - {id: 9, name: alpha, uid: 0, queue: gpu, state: RUNNING, phase: LOAD, systems: {allocated: [g0]}, progress: {step: 0, max_steps: 10}}
+    - {id: 10, name: held, uid: 0, queue: prod, state: HELD, reason: {code: HeldUser}}
+--- system_list
+systems: {schema: x, items: [{name: s0, pool: wafer, state: UP, job: 8}, {name: s1, pool: wafer, state: UP, job: 8}, {name: s2, pool: wafer, state: UP, drained: true}, {name: s3, pool: wafer, state: DOWN}, {name: g0, pool: gpu, state: UP, job: 9}, {name: g1, pool: gpu, state: UP}]}
+END
+run top top
+exits 0 && out_is <<'END'
+systems
+  wafer        ██▒×  2 of 4 busy, 1 drained, 1 down
+  gpu          █░    1 of 2 busy, 1 free
+queues
+  gpu          1 running, 0 pending
+  prod         1 running, 1 pending (1 Resources), 1 held
+JOBID  NAME   SYS  STATE    PHASE    PROGRESS          ENDS IN  REASON
+8      beta     2  RUNNING  EXECUTE  █████░░░░░  50%  00:01:30  -
+9      alpha    1  RUNNING  LOAD     ░░░░░░░░░░   0%         -  -
+7      zebra    0  PENDING  -        -                       -  Resources
+10     held     0  HELD     -        -                       -  HeldUser
+4 shown · by state
+END
+ok "top without a terminal prints once: systems, queues, jobs"
+
+LC_ALL=C run top top --queue gpu --no-header
+exits 0 && ! LC_ALL=C grep -q '[^ -~]' "$folder/out" && out_has "[##d!]" && out_has "> gpu" &&
+    out_has "1 shown of 4, by state" && ! out_has beta
+ok "top of one queue, in ASCII where the locale is"
+
+alone top -o json
+exits 64 && err_has "top is a screen"
+ok "top has no other formats"
+
+on_terminal top top q
+exits 0 && out_has "${esc}[?1049h" && out_has "${esc}[?1049l" && out_has "${esc}[?25h" &&
+    out_has "> " && out_has "8      beta" && out_has "q quit"
+ok "top on a terminal has a screen of its own, gives it back, and ends with q"
+
+{ for keys in 'jj' '\033[A' 'l' 's' 'r' 'q'; do sleep 0.1; printf '%b' "$keys"; done; } |
+    script -qec "$fake $folder/top $wafer top" /dev/null >"$folder/out" 2>&1
+status=$?
+exits 0 && out_has ">  9      alpha" && out_has "by state" && out_has "1 shown of 4" && out_has "by name" && out_has "by name, downwards"
+ok "keys and arrows select, turn queues, and sort"
+
+NO_COLOR=1 on_terminal top top q
+exits 0 && ! grep -q "${esc}\[[0-9;]*m" "$folder/out"
+ok "NO_COLOR holds for top too"
+
+on_terminal nothing proxy
+exits 64 && out_has "a proxy speaks to a program"
+ok "a proxy speaks to no person"

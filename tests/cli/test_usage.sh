@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is typed wrong is refused with 64 and the nearest right word, and nothing is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 46
+plan 53
 
 refused() { # STATUS "what it says" ARGUMENT...
     wanted=$1 says=$2
@@ -25,15 +25,17 @@ refused 64 "wafer: ls: flag '--all' takes no value: leave out '=yes'" ls --all=y
 refused 64 "wafer: ls: --limit: '-3' is not a whole number up to 4294967295" ls --limit -3
 refused 64 "wafer: ls: --limit: '99999999999999999999' is not a whole number up to 4294967295" \
     ls --limit=99999999999999999999
-refused 64 "wafer: ls: -o: unknown format 'xml': table, json or plain" ls -o xml
+refused 64 "wafer: ls: -o: unknown format 'xml': table, wide, json, ndjson, yaml, name, plain or cols=KEY,..." ls -o xml
 refused 64 "wafer: ls: --state: 'RUNING' is no state: did you mean RUNNING" ls --state pending,RUNING
 refused 64 "wafer: ls: --mine and --all-users exclude each other" ls --mine --all-users
 refused 64 "wafer: ls: '7' is one word too many: 'wafer ls'" ls 7
-refused 64 "wafer: show: the target is missing: 'wafer show ID'" show
+refused 64 "wafer: show: a target is missing: 'wafer show ID...'" show
 refused 64 "wafer: show: '17_' is no job: an id like 7, 7_3 or 7.2, or a name" show 17_
 refused 64 "wafer: show: 'a\tb' is no job: an id like 7, 7_3 or 7.2, or a name" show "$(printf 'a\tb')"
-refused 64 "wafer: ls: --server: 'ssh://head' is not known here: unix:/path/of/the.sock" \
-    ls --server ssh://head
+for server in http://head ssh:// ssh://-oProxyCommand=x ssh://a@-x 'ssh://a;b' 'ssh://a b'; do
+    refused 64 "wafer: ls: --server: '$server' is no server: unix:/path/of/the.sock or ssh://[USER@]HOST[:PORT]" \
+        ls --server "$server"
+done
 refused 64 "wafer: ls: --color: unknown choice 'maybe': auto, always or never" ls --color maybe
 refused 64 "wafer: ls: --tz: unknown time zone 'Mars': UTC or local" ls --tz Mars
 refused 64 "wafer: cancel: 2 jobs at once: --yes says that you mean it" cancel 7 8
@@ -55,6 +57,10 @@ alone wait 7 --timeout 90
 exits 64 && err_has "--timeout" && err_has "90m"
 ok "a duration without a unit is refused with one that would do"
 
+alone wait 7 --timeout 100ms
+exits 64 && err_has "its units are d, h, m and s"
+ok "a unit that is not there is not taken for one that is"
+
 WAFER_OUTPUT=xml alone ls
 exits 78 && err_has "WAFER_OUTPUT: unknown format 'xml'"
 ok "a wrong format in the environment is a configuration error"
@@ -74,10 +80,12 @@ alone help exit; exits 0 && out_has "76  other protocol version"; ok "help TOPIC
 alone --version; exits 0 && grep -q "^wafer [0-9]" "$folder/out"; ok "--version"
 
 # Nothing of a later version is half there.
-for verb in plan explain top diff report approval; do
+for verb in plan explain diff report approval; do
     alone $verb 7
     exits 64 && err_has "unknown verb '$verb'" || break
 done
 ok "verbs of later versions are unknown verbs"
 
 refused 64 "wafer: wait: --any takes at most 16 jobs" wait --any $(seq 17)
+
+documents_match

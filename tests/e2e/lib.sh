@@ -5,8 +5,10 @@ set -u
 : "${top_builddir:=.}" "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 LC_ALL=C.UTF-8 TZ=UTC COLUMNS=100 TERM=dumb
 export LC_ALL TZ COLUMNS TERM
-unset NO_COLOR WAFER_SERVER WAFER_OUTPUT WAFER_TZ
+unset NO_COLOR WAFER_SERVER WAFER_OUTPUT WAFER_TZ WAFER_SORT WAFER_LS_COLUMNS WAFER_EXIT_ERROR
 folder=$(mktemp -d /tmp/wafer-e2e.XXXXXX) || exit 99
+mkdir "$folder/documents"
+HOME=$folder XDG_CONFIG_HOME=$folder/config && export HOME XDG_CONFIG_HOME
 number=0
 failed=0
 dir= daemon= logs=0
@@ -24,7 +26,30 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-wafer() { "$top_builddir/wafer" "$@" </dev/null; }
+# What is printed as JSON is kept, and checked at the end.
+wafer() {
+    case " $* " in
+    *json*)
+        # Without a process more: tests that wait for a moment ask often.
+        document=$("$top_builddir/wafer" "$@" </dev/null)
+        set -- "$?"
+        [ -z "$document" ] || {
+            printf '%s\n' "$document" >>"$folder/documents/all"
+            printf '%s\n' "$document"
+        }
+        return "$1"
+        ;;
+    *) "$top_builddir/wafer" "$@" </dev/null ;;
+    esac
+}
+
+documents_match() {
+    set -- "$folder"/documents/*
+    [ -e "$1" ] || return 0
+    "$top_srcdir/tests/cli/validate.py" "$top_builddir/wafer" "$@" >"$folder/out" 2>"$folder/err" ||
+        [ $? -eq 77 ]
+    ok "every JSON document matches its schema"
+}
 
 # ok NAME, after a command: its status is the result, and $folder/out and err say more.
 ok() {
@@ -38,6 +63,7 @@ ok() {
 
 # finish: the plan; also what waferd said, when a test has failed.
 finish() {
+    documents_match
     echo "1..$number"
     [ "$failed" -eq 0 ] || tail -n 40 "$folder"/*.log | sed 's/^/# /'
     [ "$failed" -eq 0 ]

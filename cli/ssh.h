@@ -1,0 +1,18 @@
+/* ssh — the other end of `wafer proxy` on another machine, as a stream. */
+#ifndef WAFERD_CLI_SSH_H
+#define WAFERD_CLI_SSH_H
+
+#include <sys/types.h>
+
+#include "cli/command.h"
+
+/* Run `ssh HOST wafer proxy`. The stream is a socket of ours; closing it ends ssh. */
+int ssh_start(const struct command *command, int *ret_fd, pid_t *ret_pid);
+
+/* After the stream has ended: how ssh did, told. The exit code of the command. */
+int ssh_tell_end(const struct command *command, pid_t pid);
+
+/* After the stream was closed. */
+void ssh_wait(pid_t pid);
+
+#endif
