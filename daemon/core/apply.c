@@ -803,6 +803,7 @@ struct core *core_free(struct core *core)
     free(core->hosts);
     free(core->queues);
     free(core->pools);
+    access_free(core->access);
     map_done(&core->jobs);
     map_done(&core->checkpoints);
     map_done(&core->systems);
