@@ -104,10 +104,18 @@ struct system {
     struct list host_link;
 };
 
+/* Systems of one host and one pool. */
+struct supply {
+    uint32_t known;   /* whatever their state */
+    uint32_t healthy; /* up and not drained */
+    uint32_t free;    /* healthy, and of no job */
+};
+
 struct host {
     Wafer__HostState state;
     struct hash hash;
-    struct list systems; /* by number */
+    struct list systems;   /* by number */
+    struct supply *supply; /* of each pool; follows the systems */
     /* live */
     uint64_t link; /* 0: not connected */
     int64_t contact_mono_us;
@@ -123,6 +131,11 @@ struct pool {
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
+    /* Whom the others wait for, as of this record and time: a list of jobs asks for each of them.
+     */
+    const struct job *head;
+    uint64_t head_sequence;
+    int64_t head_us;
 };
 
 struct queue_state {
