@@ -27,7 +27,7 @@
 #define WINDOW       1000 /* requests ahead of their answers */
 #define BURST        250  /* in one write */
 #define CONNECT_MS   5000
-#define POLL_MS      20
+#define POLL_MS      50 /* a list costs the controller a walk over all jobs */
 #define ANSWER_BYTES (1 << 16)
 
 struct caller {
