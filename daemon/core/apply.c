@@ -327,6 +327,7 @@ static void system_change(struct core *core, const Wafer__SystemState *next)
     system->state = *next;
     schedule_count(core, system, 1);
     system->state.name = text_copy(next->name);
+    core_name_system(core, system);
     system->state.pool = text_copy(next->pool);
     system->state.platform = text_copy(next->platform);
     system->state.host = text_copy(next->host);
@@ -830,6 +831,7 @@ struct core *core_free(struct core *core)
     map_done(&core->jobs);
     map_done(&core->checkpoints);
     map_done(&core->systems);
+    map_done(&core->system_names);
     map_done(&core->keys);
     map_done(&core->specs);
     map_done(&core->deliveries);
