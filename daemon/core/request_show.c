@@ -150,7 +150,8 @@ void on_list(struct request *request)
     list->n_items = count < limit ? count : limit;
     list->items = memory_new(list->n_items * sizeof(*list->items));
     for (size_t i = 0; i < list->n_items; i++)
-        list->items[i] = view_job(request->core, jobs[i]);
+        list->items[i] = asked->has_brief && asked->brief ? view_row(request->core, jobs[i])
+                                                          : view_job(request->core, jobs[i]);
     free(jobs);
 
     if (asked->has_watch && asked->watch) {
