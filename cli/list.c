@@ -80,8 +80,9 @@ static int list_once(const struct command *command, const struct job_filter *fil
     bool wants_systems = command_is_for_people(command);
     Wafer__Request system_request = WAFER__REQUEST__INIT;
     Wafer__SystemListRequest system_body = WAFER__SYSTEM_LIST_REQUEST__INIT;
-    int exit = connection_send(connection, request);
 
+    request->list->has_brief = request->list->brief = wants_systems;
+    int exit = connection_send(connection, request);
     system_request.body_case = WAFER__REQUEST__BODY_SYSTEM_LIST;
     system_request.system_list = &system_body;
     if (!exit && wants_systems)

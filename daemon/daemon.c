@@ -173,6 +173,14 @@ bool daemon_is_stuck(const struct daemon *daemon)
 
 /* ---- turns of the loop ---- */
 
+static int on_more(sd_event_source *source, void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    pipeline_release(&daemon->pipeline);
+    return 0;
+}
+
 static int on_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct input input = { .type = INPUT_TIMER };
@@ -209,11 +217,8 @@ static void stop_when_flushed(struct daemon *daemon)
         sd_event_exit(daemon->event, EX_OK);
 }
 
-/* After each event: what it decided goes to the journal, together with whatever else is ready. */
-static int on_turn(sd_event_source *source, void *userdata)
+static void turn(struct daemon *daemon)
 {
-    struct daemon *daemon = userdata;
-
     pipeline_seal(&daemon->pipeline);
     note_progress(daemon);
     sessions_turn(daemon->sessions);
@@ -222,7 +227,7 @@ static int on_turn(sd_event_source *source, void *userdata)
     if (daemon->stopping) {
         pipeline_seal(&daemon->pipeline);
         stop_when_flushed(daemon);
-        return 0;
+        return;
     }
     snapshot_policy_turn(daemon->snapshots);
     if (daemon->watched && !streams_want_views(daemon->streams) &&
@@ -230,6 +235,16 @@ static int on_turn(sd_event_source *source, void *userdata)
         daemon_set_watched(daemon, false);
     pipeline_seal(&daemon->pipeline);
     set_timers(daemon);
+}
+
+/* After each event: what it decided goes to the journal, together with whatever else is ready. */
+static int on_turn(sd_event_source *source, void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    turn(daemon);
+    if (pipeline_has_more(&daemon->pipeline))
+        sd_event_source_set_enabled(daemon->more, SD_EVENT_ONESHOT);
     return 0;
 }
 
@@ -305,6 +320,8 @@ static int add_sources(struct daemon *daemon)
                             on_journal, daemon);
     if (r >= 0)
         r = sd_event_add_post(daemon->event, &daemon->turn, on_turn, daemon);
+    if (r >= 0)
+        r = sd_event_add_defer(daemon->event, &daemon->more, on_more, daemon);
     if (r >= 0)
         r = sd_event_add_time(daemon->event, &daemon->cluster_timer, CLOCK_BOOTTIME, 0,
                               TIMER_SLACK_US, on_due, daemon);
@@ -398,6 +415,7 @@ static void finish(struct daemon *daemon)
     daemon->snapshots = snapshot_policy_free(daemon->snapshots);
     sd_event_source_disable_unref(daemon->journal);
     sd_event_source_disable_unref(daemon->turn);
+    sd_event_source_disable_unref(daemon->more);
     sd_event_source_disable_unref(daemon->cluster_timer);
     sd_event_source_disable_unref(daemon->lease_timer);
     sd_event_source_disable_unref(daemon->stop_timer);

@@ -53,7 +53,7 @@ struct daemon {
     uint64_t waiting_mark;
     bool watched; /* and that somebody watches jobs */
     bool stopping;
-    sd_event_source *journal, *turn, *cluster_timer, *lease_timer, *stop_timer;
+    sd_event_source *journal, *turn, *more, *cluster_timer, *lease_timer, *stop_timer;
 };
 
 /* Start up in order, run until a signal ends it, shut down. Returns the exit status. */

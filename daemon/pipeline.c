@@ -6,6 +6,10 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 
+/* Effects and records that leave in one go: a commit may hold thousands, and the loop has others to
+ * serve. */
+#define RELEASED_AT_ONCE 256
+
 struct element {
     struct list link;
     struct records records;
@@ -72,17 +76,24 @@ static void forget_jobs(struct pipeline *pipeline, const struct element *element
     }
 }
 
-static void release(struct pipeline *pipeline)
+bool pipeline_has_more(const struct pipeline *pipeline)
 {
+    return !list_is_empty(&pipeline->waiting) &&
+           CONTAINER_OF(pipeline->waiting.next, struct element, link)->durable;
+}
+
+void pipeline_release(struct pipeline *pipeline)
+{
+    size_t left = 0;
+
     if (pipeline->releasing)
         return; /* the loop below goes on with what was added meanwhile */
     pipeline->releasing = true;
-    while (!list_is_empty(&pipeline->waiting)) {
+    while (left < RELEASED_AT_ONCE && pipeline_has_more(pipeline)) {
         struct element *element = CONTAINER_OF(pipeline->waiting.next, struct element, link);
-        if (!element->durable)
-            break;
         list_remove(&element->link);
         pipeline->record_count -= element->records.count;
+        left += element->records.count + element->effects.count;
         pipeline->ops->release(pipeline->userdata, &element->records, &element->effects);
         pipeline->released++;
         forget_jobs(pipeline, element);
@@ -104,7 +115,7 @@ void pipeline_seal(struct pipeline *pipeline)
     list_push_tail(&pipeline->waiting, &element->link);
     if (element->records.count == 0) {
         element->durable = true; /* of itself; those before it hold it back */
-        release(pipeline);
+        pipeline_release(pipeline);
         return;
     }
     element->batch = (struct store_batch){ .records = element->records.items,
@@ -121,7 +132,7 @@ void pipeline_durable(struct pipeline *pipeline, struct store_batch *batches)
         assert(!element->durable);
         element->durable = true;
     }
-    release(pipeline);
+    pipeline_release(pipeline);
 }
 
 uint64_t pipeline_mark_of(const struct pipeline *pipeline, uint64_t job)

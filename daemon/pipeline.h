@@ -51,6 +51,11 @@ void pipeline_seal(struct pipeline *pipeline);
 /* Batches have become durable, chained by `next`, oldest first. */
 void pipeline_durable(struct pipeline *pipeline, struct store_batch *batches);
 
+/* Of what may leave only a part does so at once, also from the two above: whoever drives the
+ * pipeline lets the rest go, soon, as long as there is more. */
+void pipeline_release(struct pipeline *pipeline);
+bool pipeline_has_more(const struct pipeline *pipeline);
+
 /* The number of the element that must be released before all that was decided so far is durable. */
 uint64_t pipeline_mark(const struct pipeline *pipeline);
 /* The same for what was sealed about one job; 0: all of it is durable. */

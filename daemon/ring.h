@@ -9,7 +9,8 @@
 
 struct ring {
     uint64_t start, end; /* offsets in the log: [start, end) is here; end - start <= RING_BYTES */
-    uint8_t *bytes;      /* offset o is at o % RING_BYTES; NULL until there is something */
+    size_t capacity;     /* grows with what is held; a power of two, at most RING_BYTES */
+    uint8_t *bytes;      /* offset o is at o % capacity; NULL until there is something */
 };
 
 void ring_done(struct ring *ring);

@@ -19,4 +19,5 @@ include tests/man/local.mk
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
 include tests/service/local.mk
+include tests/bench/local.mk
 dist_check_SCRIPTS += tests/arrows.sh

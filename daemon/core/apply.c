@@ -19,7 +19,9 @@ static void systems_follow(struct core *core, struct job *job, bool holds)
     for (size_t i = 0; i < job->state.n_systems; i++) {
         struct system *system = core_system(core, job->state.systems[i]);
         assert(holds ? !system->job || system->job == job : system->job == job);
+        schedule_count(core, system, -1);
         system->job = holds ? job : NULL;
+        schedule_count(core, system, 1);
     }
 }
 
@@ -319,10 +321,13 @@ static void system_change(struct core *core, const Wafer__SystemState *next)
         if (core->next_system <= next->number)
             core->next_system = next->number + 1;
     } else {
+        schedule_count(core, system, -1);
         before = system->state;
     }
     system->state = *next;
+    schedule_count(core, system, 1);
     system->state.name = text_copy(next->name);
+    core_name_system(core, system);
     system->state.pool = text_copy(next->pool);
     system->state.platform = text_copy(next->platform);
     system->state.host = text_copy(next->host);
@@ -347,6 +352,7 @@ static void host_change(struct core *core, const Wafer__HostState *next)
         wafer__host_state__init(&host->state);
         host->state.name = text_copy(next->name);
         list_init(&host->systems);
+        host->supply = memory_new(core->pool_count * sizeof(*host->supply));
         ARRAY_RESERVE(core->hosts, core->host_count, core->host_capacity);
         core->hosts[core->host_count++] = host;
     }
@@ -607,6 +613,24 @@ void core_record(struct core *core, Wafer__Record *draft)
 
 /* ---- snapshots ---- */
 
+static int by_id(const void *a, const void *b)
+{
+    uint64_t one = (*(struct job *const *)a)->state.id, other = (*(struct job *const *)b)->state.id;
+    return one < other ? -1 : one > other;
+}
+
+/* Rising ids: whoever loads them finds the place of each in its queue at the end. */
+static struct job **sorted_jobs(const struct core *core)
+{
+    struct job **jobs = memory_new((map_count(&core->jobs) + 1) * sizeof(struct job *));
+    size_t count = 0, cursor = 0;
+
+    for (struct job *job; (job = map_next(&core->jobs, &cursor));)
+        jobs[count++] = job;
+    qsort(jobs, count, sizeof(struct job *), by_id);
+    return jobs;
+}
+
 int core_save(const struct core *core, core_emit_fn emit, void *userdata)
 {
     Wafer__SnapshotHeader header = WAFER__SNAPSHOT_HEADER__INIT;
@@ -651,9 +675,9 @@ int core_save(const struct core *core, core_emit_fn emit, void *userdata)
         if ((r = emit(userdata, &item)) != 0)
             return r;
     }
-    cursor = 0;
-    for (struct job *job; (job = map_next(&core->jobs, &cursor));)
-        EMIT(job, &job->state);
+    owned(free) struct job **jobs = sorted_jobs(core);
+    for (size_t i = 0; i < map_count(&core->jobs); i++)
+        EMIT(job, &jobs[i]->state);
     cursor = 0;
     for (struct checkpoint *checkpoint; (checkpoint = map_next(&core->checkpoints, &cursor));)
         EMIT(checkpoint, &checkpoint->state);
@@ -786,6 +810,7 @@ struct core *core_free(struct core *core)
     for (size_t i = 0; i < core->host_count; i++) {
         free(core->hosts[i]->state.name);
         free(core->hosts[i]->state.boot_id);
+        free(core->hosts[i]->supply);
         free(core->hosts[i]);
     }
     for (size_t i = 0; i < core->queue_count; i++) {
@@ -807,6 +832,7 @@ struct core *core_free(struct core *core)
     map_done(&core->jobs);
     map_done(&core->checkpoints);
     map_done(&core->systems);
+    map_done(&core->system_names);
     map_done(&core->keys);
     map_done(&core->specs);
     map_done(&core->deliveries);

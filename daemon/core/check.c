@@ -64,6 +64,27 @@ static void check_job(const struct core *core, const struct job *job)
     assert(!job_state_is_terminal(state->state) || job->unsettled);
 }
 
+/* What a pass counts on. */
+static void check_supply(const struct core *core, const struct host *host)
+{
+    for (size_t i = 0; i < core->pool_count; i++) {
+        struct supply supply = { 0, 0, 0 };
+        list_foreach (&host->systems, link) {
+            const struct system *system = CONTAINER_OF(link, struct system, host_link);
+            bool healthy =
+                system->state.state == WAFER__SYSTEM__STATE__UP && !system->state.drained;
+            if (system->pool != &core->pools[i])
+                continue;
+            supply.known++;
+            supply.healthy += healthy;
+            supply.free += healthy && !system->job;
+        }
+        assert(supply.known == host->supply[i].known);
+        assert(supply.healthy == host->supply[i].healthy);
+        assert(supply.free == host->supply[i].free);
+    }
+}
+
 void core_check(const struct core *core)
 {
     size_t cursor = 0;
@@ -89,4 +110,6 @@ void core_check(const struct core *core)
             listed |= system->job->state.systems[i] == system->state.number;
         assert(listed);
     }
+    for (size_t i = 0; i < core->host_count; i++)
+        check_supply(core, core->hosts[i]);
 }

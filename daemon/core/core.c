@@ -33,6 +33,7 @@ struct core *core_new(const struct core_config *config)
         pool->currency = text_copy(config->pools[i].currency);
         pool->price_micro = config->pools[i].price_micro;
         pool->classes = config->pools[i].classes;
+        pool->head_us = INT64_MIN; /* no step has this time */
         for (int priority = 0; priority < JOB_PRIORITIES; priority++)
             list_init(&pool->queue[priority]);
     }
@@ -323,6 +324,7 @@ const struct access *core_access(const struct core *core)
 void core_set_classes(struct core *core, size_t pool, unsigned classes)
 {
     core->pools[pool].classes = classes;
+    core->pools[pool].head_us = INT64_MIN; /* no record says that it may be another now */
     core->pass_wanted = true;
 }
 

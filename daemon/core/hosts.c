@@ -172,12 +172,14 @@ static struct host *host_register(struct core *core, uint64_t link, const Wafer_
 /* Systems that the host no longer has are down, whatever they were. */
 static void systems_gone(struct core *core, struct host *host, const Wafer__Report *report)
 {
+    for (size_t i = 0; i < report->n_systems; i++) {
+        struct system *system = core_system_named(core, report->systems[i]->name);
+        if (system)
+            system->listed = core->report_count;
+    }
     list_foreach (&host->systems, link) {
         struct system *system = CONTAINER_OF(link, struct system, host_link);
-        bool hosted = false;
-        for (size_t i = 0; i < report->n_systems && !hosted; i++)
-            hosted = strcmp(report->systems[i]->name, system->state.name) == 0;
-        if (!hosted)
+        if (system->listed != core->report_count)
             system_set(core, system, WAFER__SYSTEM__STATE__DOWN, "its host no longer has it");
     }
 }
@@ -215,28 +217,28 @@ static void runs_there(struct core *core, struct host *host, const Wafer__Runnin
         attempt_send_stop(core, job); /* in case that it did not arrive */
 }
 
-static bool is_listed(const struct core *core, const struct job *job, const Wafer__Report *report)
+static void mark_listed(struct core *core, uint64_t id, const Wafer__Fence *fence)
 {
-    for (size_t i = 0; i < report->n_running; i++)
-        if (report->running[i]->job == job->state.id &&
-            fence_is_current(core, job, report->running[i]->fence))
-            return true;
-    for (size_t i = 0; i < report->n_ended; i++)
-        if (report->ended[i]->job == job->state.id &&
-            fence_is_current(core, job, report->ended[i]->fence))
-            return true;
-    return false;
+    struct job *job = core_job(core, id);
+
+    if (job && fence_is_current(core, job, fence))
+        job->listed = core->report_count;
 }
 
 /* Jobs that should be there and are not. */
 static void missing_there(struct core *core, struct host *host, const Wafer__Report *report,
                           bool rebooted)
 {
+    for (size_t i = 0; i < report->n_running; i++)
+        mark_listed(core, report->running[i]->job, report->running[i]->fence);
+    for (size_t i = 0; i < report->n_ended; i++)
+        mark_listed(core, report->ended[i]->job, report->ended[i]->fence);
     list_foreach (&host->systems, link) {
         struct system *system = CONTAINER_OF(link, struct system, host_link);
         struct job *job = system->job;
         /* Once for each job: at its first system. */
-        if (!job || job->state.systems[0] != system->state.number || is_listed(core, job, report))
+        if (!job || job->state.systems[0] != system->state.number ||
+            job->listed == core->report_count)
             continue;
         if (rebooted)
             end_job_of(core, system, WAFER__CAUSE__HOST_RESTARTED, "its host came back without it");
@@ -297,6 +299,7 @@ static void on_report(struct core *core, uint64_t link, const Wafer__Report *rep
         effect_add(core, EFFECT_DROP_LINK)->link = link;
         return;
     }
+    core->report_count++;
     host->speed = report->has_speed ? report->speed : 0;
     /* Ends and checkpoints first: what has ended there must not be taken for missing. */
     for (size_t i = 0; i < report->n_checkpoints; i++)

@@ -100,10 +100,27 @@ struct system *core_system(const struct core *core, uint32_t number)
     return map_get(&core->systems, number);
 }
 
+static uint64_t name_slot(const char *name)
+{
+    return hash64(name, strlen(name)) & UINT64_MAX >> 1; /* the map keeps its largest keys */
+}
+
+void core_name_system(struct core *core, struct system *system)
+{
+    uint64_t slot = name_slot(system->state.name);
+
+    if (!map_get(&core->system_names, slot))
+        map_put(&core->system_names, slot, system);
+}
+
 struct system *core_system_named(const struct core *core, const char *name)
 {
+    struct system *system = map_get(&core->system_names, name_slot(name));
     size_t cursor = 0;
-    for (struct system *system; (system = map_next(&core->systems, &cursor));)
+
+    if (!system || strcmp(system->state.name, name) == 0)
+        return system;
+    while ((system = map_next(&core->systems, &cursor)))
         if (strcmp(system->state.name, name) == 0)
             return system;
     return NULL;

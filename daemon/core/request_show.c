@@ -100,12 +100,14 @@ void on_events(struct request *request)
 static bool is_listed(struct request *request, const struct job *job)
 {
     const Wafer__ListRequest *asked = request->message->list;
-    const struct pool *pool = job_pool(request->core, job);
 
     if ((job->state.uid != request->uid && !asked->all_users) || !permits(request, job))
         return false;
-    if (asked->queue && (!pool || strcmp(pool->name, asked->queue) != 0))
-        return false;
+    if (asked->queue) {
+        const struct pool *pool = job_pool(request->core, job);
+        if (!pool || strcmp(pool->name, asked->queue) != 0)
+            return false;
+    }
     /* One that has ended and is still in memory, for its last checkpoint, is in history already. */
     if (job_state_is_terminal(job->state.state))
         return false;
@@ -137,7 +139,8 @@ void on_list(struct request *request)
     for (struct job *job; (job = map_next(&request->core->jobs, &cursor));)
         if (is_listed(request, job))
             jobs[count++] = job;
-    qsort(jobs, count, sizeof(*jobs), by_id);
+    if (limit) /* 0 only counts them */
+        qsort(jobs, count, sizeof(*jobs), by_id);
 
     wafer__job_list__init(list);
     list->schema = text_copy("wafer.job.list/v1");
@@ -147,7 +150,8 @@ void on_list(struct request *request)
     list->n_items = count < limit ? count : limit;
     list->items = memory_new(list->n_items * sizeof(*list->items));
     for (size_t i = 0; i < list->n_items; i++)
-        list->items[i] = view_job(request->core, jobs[i]);
+        list->items[i] = asked->has_brief && asked->brief ? view_row(request->core, jobs[i])
+                                                          : view_job(request->core, jobs[i]);
     free(jobs);
 
     if (asked->has_watch && asked->watch) {

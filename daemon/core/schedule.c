@@ -56,38 +56,49 @@ bool pool_takes(const struct pool *pool, Wafer__Label__Level level)
 
 /* ---- where ---- */
 
-static bool is_free(const struct system *system, const struct pool *pool)
+static struct supply *supply_of(const struct core *core, const struct host *host,
+                                const struct pool *pool)
 {
-    return system->pool == pool && !system->job && !system->state.drained &&
-           system->state.state == WAFER__SYSTEM__STATE__UP;
+    return &host->supply[pool - core->pools];
 }
 
-struct supply {       /* of one pool */
-    uint32_t widest;  /* free systems of the host that has most */
-    uint32_t free;    /* over all hosts */
-    uint32_t healthy; /* up and not drained, of the host that has most */
-    uint32_t known;   /* whatever their state, of the host that has most */
-};
-
-static void count_supply(const struct core *core, const struct pool *pool, struct supply *ret)
+static bool is_healthy(const struct system *system)
 {
-    *ret = (struct supply){ 0, 0, 0, 0 };
-    for (size_t i = 0; i < core->host_count; i++) {
-        const struct host *host = core->hosts[i];
-        uint32_t available = 0, healthy = 0, known = 0;
+    return !system->state.drained && system->state.state == WAFER__SYSTEM__STATE__UP;
+}
 
-        list_foreach (&host->systems, link) {
-            const struct system *system = CONTAINER_OF(link, struct system, host_link);
-            known += system->pool == pool;
-            available += host->link && is_free(system, pool);
-            healthy += system->pool == pool && !system->state.drained &&
-                       system->state.state == WAFER__SYSTEM__STATE__UP;
-        }
-        ret->free += available;
-        ret->widest = available > ret->widest ? available : ret->widest;
-        ret->healthy = healthy > ret->healthy ? healthy : ret->healthy;
-        ret->known = known > ret->known ? known : ret->known;
+static bool is_free(const struct system *system, const struct pool *pool)
+{
+    return system->pool == pool && !system->job && is_healthy(system);
+}
+
+void schedule_count(struct core *core, const struct system *system, int change)
+{
+    if (!system->pool)
+        return;
+    struct supply *supply = supply_of(core, system->host, system->pool);
+    supply->known += (uint32_t)change;
+    supply->healthy += is_healthy(system) ? (uint32_t)change : 0;
+    supply->free += is_free(system, system->pool) ? (uint32_t)change : 0;
+}
+
+/* Of one pool, and the host that has most of each. */
+static struct supply widest_supply(const struct core *core, const struct pool *pool)
+{
+    struct supply widest = { 0, 0, 0 };
+
+    if (!pool)
+        return widest; /* the site no longer has it */
+    for (size_t i = 0; i < core->host_count; i++) {
+        const struct supply *supply = supply_of(core, core->hosts[i], pool);
+        if (supply->known > widest.known)
+            widest.known = supply->known;
+        if (supply->healthy > widest.healthy)
+            widest.healthy = supply->healthy;
+        if (core->hosts[i]->link && supply->free > widest.free)
+            widest.free = supply->free;
     }
+    return widest;
 }
 
 /* How many systems the job gets: what it asks for; a restart may do with fewer, down to its
@@ -112,12 +123,8 @@ static bool place(const struct core *core, const struct pool *pool, uint32_t cou
 
     for (size_t i = 0; i < core->host_count; i++) {
         const struct host *host = core->hosts[i];
-        uint32_t available = 0;
-        if (!host->link)
-            continue;
-        list_foreach (&host->systems, link)
-            available += is_free(CONTAINER_OF(link, struct system, host_link), pool);
-        if (available >= count && available < best_free) {
+        uint32_t available = supply_of(core, host, pool)->free;
+        if (host->link && available >= count && available < best_free) {
             best = host;
             best_free = available;
         }
@@ -127,8 +134,10 @@ static bool place(const struct core *core, const struct pool *pool, uint32_t cou
     uint32_t taken = 0;
     list_foreach (&best->systems, link) {
         struct system *system = CONTAINER_OF(link, struct system, host_link);
-        if (taken < count && is_free(system, pool))
+        if (is_free(system, pool))
             ret_systems[taken++] = system;
+        if (taken == count)
+            break;
     }
     return true;
 }
@@ -165,7 +174,6 @@ static void explain(const struct core *core, const struct job *job, const struct
                     struct wait *ret)
 {
     const struct pool *pool = job_pool(core, job);
-    struct supply supply;
 
     ret->blocker_job = 0;
     ret->detail = NULL;
@@ -175,7 +183,7 @@ static void explain(const struct core *core, const struct job *job, const struct
                                   job->state.queue ? job->state.queue : job->spec->terms.queue);
         return;
     }
-    count_supply(core, pool, &supply);
+    struct supply supply = widest_supply(core, pool);
     uint32_t wanted = systems_for(job, &supply);
     int obstacle = own_obstacle(core, job, pool, &supply);
     if (pool->stopped) {
@@ -213,7 +221,7 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else {
         ret->reason = WAFER__JOB__REASON__Resources;
         ret->detail = text_format("needs %u system%s of one host, %u free", wanted, plural(wanted),
-                                  supply.widest);
+                                  supply.free);
         size_t cursor = 0;
         for (struct system *system; (system = map_next(&core->systems, &cursor));)
             if (system->pool == pool && system->job &&
@@ -222,25 +230,57 @@ static void explain(const struct core *core, const struct job *job, const struct
     }
 }
 
+/* Behind a job that has an obstacle of its own. While an array runs as many elements as it may, all
+ * that wait are passed at once: their ids follow each other, so in one queue they stand together.
+ */
+static struct list *behind(const struct core *core, struct list *link, int obstacle)
+{
+    const struct job *job = queued_job(link), *last;
+
+    if (obstacle != WAFER__JOB__REASON__ArrayLimit)
+        return link->next;
+    struct list *element = job->array->elements.previous;
+    for (;; element = element->previous) {
+        last = CONTAINER_OF(element, struct job, array_link);
+        if (last->state.id <= job->state.id)
+            return link->next;
+        if (last->state.state == WAFER__JOB__STATE__PENDING &&
+            job_pool(core, last) == job_pool(core, job) && priority_of(last) == priority_of(job))
+            return last->queue_link.next;
+    }
+}
+
 /* The first job of the pool that nothing of its own keeps from starting: those behind wait for it.
  */
-static const struct job *head_of(const struct core *core, const struct pool *pool)
+static const struct job *find_head(const struct core *core, const struct pool *pool)
 {
-    struct supply supply;
+    struct supply supply = widest_supply(core, pool);
+    int obstacle;
 
-    count_supply(core, pool, &supply);
-    for (int priority = 0; priority < JOB_PRIORITIES; priority++)
-        list_foreach (&pool->queue[priority], link) {
-            const struct job *job = queued_job(link);
-            if (own_obstacle(core, job, pool, &supply) < 0)
-                return job;
+    for (int priority = 0; priority < JOB_PRIORITIES; priority++) {
+        const struct list *queue = &pool->queue[priority];
+        for (struct list *link = queue->next; link != queue; link = behind(core, link, obstacle)) {
+            obstacle = own_obstacle(core, queued_job(link), pool, &supply);
+            if (obstacle < 0)
+                return queued_job(link);
         }
+    }
     return NULL;
+}
+
+static const struct job *head_of(const struct core *core, struct pool *pool)
+{
+    if (pool->head_sequence != core->sequence || pool->head_us != core->now_us) {
+        pool->head = find_head(core, pool);
+        pool->head_sequence = core->sequence;
+        pool->head_us = core->now_us;
+    }
+    return pool->head;
 }
 
 void schedule_explain(const struct core *core, const struct job *job, struct wait *ret)
 {
-    const struct pool *pool = job_pool(core, job);
+    struct pool *pool = job_pool(core, job);
 
     ret->since_us = job->waiting_since_us;
     explain(core, job, pool ? head_of(core, pool) : NULL, ret);
@@ -250,18 +290,16 @@ void schedule_explain(const struct core *core, const struct job *job, struct wai
 
 uint32_t schedule_systems_for(const struct core *core, const struct job *job)
 {
-    struct supply supply;
+    struct supply supply = widest_supply(core, job_pool(core, job));
 
-    count_supply(core, job_pool(core, job), &supply);
     return systems_for(job, &supply);
 }
 
 bool schedule_takes_turn(const struct core *core, const struct job *job)
 {
     const struct pool *pool = job_pool(core, job);
-    struct supply supply;
+    struct supply supply = widest_supply(core, pool);
 
-    count_supply(core, pool, &supply);
     return own_obstacle(core, job, pool, &supply) < 0;
 }
 
@@ -283,11 +321,9 @@ uint64_t schedule_position(const struct core *core, const struct job *job)
 
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
 {
-    const struct pool *pool = job_pool(core, job);
+    struct pool *pool = job_pool(core, job);
     bool waits = job->state.has_not_before_us && job->state.not_before_us > core->now_us;
-    struct supply supply;
-
-    count_supply(core, pool, &supply);
+    struct supply supply = widest_supply(core, pool);
     uint32_t wanted = systems_for(job, &supply);
     switch (reason) {
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
@@ -300,7 +336,7 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     case WAFER__JOB__REASON__NeverFits: return pool->systems && wanted > supply.known;
     case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, job->spec->terms.level);
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
-    case WAFER__JOB__REASON__Resources: return wanted > supply.widest;
+    case WAFER__JOB__REASON__Resources: return wanted > supply.free;
     case WAFER__JOB__REASON__Priority: {
         const struct job *head = head_of(core, pool);
         return head && (priority_of(head) < priority_of(job) ||
@@ -315,20 +351,22 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
 static void pass_over(struct core *core, struct pool *pool)
 {
     struct system *systems[LIMIT_SYSTEMS];
-    struct supply supply;
+    struct supply supply = widest_supply(core, pool);
 
-    count_supply(core, pool, &supply);
     for (int priority = 0; priority < JOB_PRIORITIES && pool->queued; priority++) {
-        list_foreach_safe (&pool->queue[priority], link) {
+        struct list *queue = &pool->queue[priority], *next;
+        for (struct list *link = queue->next; link != queue; link = next) {
             struct job *job = queued_job(link);
-            if (own_obstacle(core, job, pool, &supply) >= 0)
+            int obstacle = own_obstacle(core, job, pool, &supply);
+            next = behind(core, link, obstacle);
+            if (obstacle >= 0)
                 continue;
             uint32_t count = systems_for(job, &supply);
             assert(count <= LIMIT_SYSTEMS);
-            if (count > supply.widest || !place(core, pool, count, systems))
+            if (count > supply.free || !place(core, pool, count, systems))
                 return; /* first come, first served: whoever is behind waits too */
             attempt_grant(core, job, systems, count);
-            count_supply(core, pool, &supply);
+            supply = widest_supply(core, pool);
         }
     }
 }

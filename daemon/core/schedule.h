@@ -14,6 +14,7 @@
 
 struct core;
 struct job;
+struct system;
 struct wait;
 
 void schedule_add(struct core *core, struct job *job); /* it is PENDING */
@@ -29,6 +30,9 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
 bool schedule_takes_turn(const struct core *core, const struct job *job);
 /* The place of a PENDING job in its queue, from 1. */
 uint64_t schedule_position(const struct core *core, const struct job *job);
+
+/* What its host has of its pool: -1 before the system changes, 1 after. */
+void schedule_count(struct core *core, const struct system *system, int change);
 
 /* Why a PENDING job waits, derived from the state as it is now. `ret->detail` is allocated. */
 void schedule_explain(const struct core *core, const struct job *job, struct wait *ret);

@@ -92,7 +92,8 @@ struct job {
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
     struct progress progress;
-    bool unsure; /* in a replay: a record of it could not be read, and it is not isolated yet */
+    uint64_t listed; /* the last report that listed it, as core->report_count counts them */
+    bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
 };
 
 struct system {
@@ -102,12 +103,21 @@ struct system {
     struct host *host;
     struct job *job; /* follows job->state.systems */
     struct list host_link;
+    uint64_t listed; /* live: the last registration that listed it */
+};
+
+/* Systems of one host and one pool. */
+struct supply {
+    uint32_t known;   /* whatever their state */
+    uint32_t healthy; /* up and not drained */
+    uint32_t free;    /* healthy, and of no job */
 };
 
 struct host {
     Wafer__HostState state;
     struct hash hash;
-    struct list systems; /* by number */
+    struct list systems;   /* by number */
+    struct supply *supply; /* of each pool; follows the systems */
     /* live */
     uint64_t link; /* 0: not connected */
     int64_t contact_mono_us;
@@ -123,6 +133,11 @@ struct pool {
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
+    /* Whom the others wait for, as of this record and time: a list of jobs asks for each of them.
+     */
+    const struct job *head;
+    uint64_t head_sequence;
+    int64_t head_us;
 };
 
 struct queue_state {
@@ -175,6 +190,8 @@ struct core {
 
     /* live */
     struct map arrays, links;   /* links: number -> host */
+    struct map system_names;    /* hash of its name -> the first such system */
+    uint64_t report_count;      /* of reports of all hosts */
     struct map origins;         /* number of a checkpoint -> how many jobs hold it as an origin */
     struct map delivery_counts; /* by uid: how many of `deliveries` */
     struct timers timers;       /* cluster time */
@@ -209,6 +226,7 @@ struct job *core_job(const struct core *core, uint64_t id);
 struct checkpoint *core_checkpoint(const struct core *core, uint64_t number);
 struct system *core_system(const struct core *core, uint32_t number);
 struct system *core_system_named(const struct core *core, const char *name);
+void core_name_system(struct core *core, struct system *system); /* a new one can be found by it */
 struct host *core_host(const struct core *core, const char *name);
 struct pool *core_pool(const struct core *core, const char *name);
 struct key *core_key(const struct core *core, uint64_t hash);
@@ -253,6 +271,8 @@ struct effect *effect_add(struct core *core, enum effect_type type);
 
 Wafer__Time *view_time(int64_t us);
 Wafer__Job *view_job(const struct core *core, const struct job *job);
+/* Only what a table of jobs shows: a third of it. */
+Wafer__Job *view_row(const struct core *core, const struct job *job);
 Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state);
 Wafer__System *view_system(const struct core *core, const struct system *system);
 

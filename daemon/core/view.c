@@ -34,7 +34,8 @@ static bool may_name(const struct core *core, const struct job *job, uint64_t bl
                         : object.owner == job->state.uid;
 }
 
-static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct job *job)
+static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct job *job,
+                                          bool brief)
 {
     Wafer__Job__WaitReason *reason = NEW(Wafer__Job__WaitReason);
     struct wait wait = { .since_us = job->waiting_since_us };
@@ -52,6 +53,8 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
     }
     reason->code = wait.reason;
     reason->detail = wait.detail;
+    if (brief)
+        return reason;
     reason->since = view_time(wait.since_us);
     if (wait.blocker_job && may_name(core, job, wait.blocker_job)) {
         reason->blockers = NEW(Wafer__Job__Blocker *);
@@ -238,7 +241,8 @@ static void view_times(const struct core *core, const struct job *job, Wafer__Jo
     SET(view, total_run_s, (run_us + attempt_us) / 1000000);
 }
 
-Wafer__Job *view_job(const struct core *core, const struct job *job)
+/* Most jobs of a long list wait, and have no checkpoint yet. */
+static Wafer__Job *row_new(const struct core *core, const struct job *job, bool brief)
 {
     const Wafer__JobState *state = &job->state;
     const struct pool *pool = job_pool(core, job);
@@ -262,14 +266,29 @@ Wafer__Job *view_job(const struct core *core, const struct job *job)
     if (job_has_systems(job))
         SET(view, phase, job->progress.phase);
     if (state->state == WAFER__JOB__STATE__PENDING || state->state == WAFER__JOB__STATE__HELD)
-        view->reason = reason_new(core, job);
+        view->reason = reason_new(core, job, brief);
     if (state->has_cause)
         SET(view, cause, state->cause);
     view->detail = text_copy(state->detail);
     view->systems = systems_new(core, job);
     view_times(core, job, view);
     view->progress = progress_new(job);
-    view->checkpoint = last_checkpoint_new(job);
+    if (!brief || !list_is_empty(&job->checkpoints))
+        view->checkpoint = last_checkpoint_new(job);
+    return view;
+}
+
+Wafer__Job *view_row(const struct core *core, const struct job *job)
+{
+    return row_new(core, job, true);
+}
+
+Wafer__Job *view_job(const struct core *core, const struct job *job)
+{
+    const Wafer__JobState *state = &job->state;
+    const struct pool *pool = job_pool(core, job);
+    Wafer__Job *view = row_new(core, job, false);
+
     view->exit = NEW(Wafer__Job__Exit);
     wafer__job__exit__init(view->exit);
     view->result = result_new(job);

@@ -17,6 +17,8 @@
 #define TIMER_SLACK_US   (10 * MS)
 #define GONE             "the peer went away"
 #define IDLE_QUEUE_BYTES (64 << 10) /* room that an empty queue may keep */
+/* In one read: a hundred small requests, so that others get their turn between them. */
+#define CHUNK_BYTES (8 << 10)
 
 enum link_state {
     LINK_GREETING, /* waits for the peer's Hello */
@@ -301,7 +303,7 @@ static void on_end(struct link *link)
 
 static void receive(struct link *link)
 {
-    uint8_t chunk[FRAME_CHUNK_BYTES];
+    uint8_t chunk[CHUNK_BYTES];
 
     /* Without room for control messages: descriptors that came along are closed by the kernel. */
     ssize_t n = recv(link->fd, chunk, sizeof(chunk), MSG_DONTWAIT);

@@ -374,6 +374,31 @@ START_TEST(a_grace_without_end_stops_nothing_at_once)
 }
 END_TEST
 
+START_TEST(a_brief_list_has_what_a_table_shows_and_no_more)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+    Wafer__ListRequest asked = WAFER__LIST_REQUEST__INIT;
+
+    submit(NULL);
+    message.body_case = WAFER__REQUEST__BODY_LIST;
+    message.list = &asked;
+    asked.has_brief = asked.brief = true;
+    const Wafer__JobList *list = ask(OWNER, &message)->jobs;
+    ck_assert_uint_eq(list->n_items, 1);
+    const Wafer__Job *job = list->items[0];
+    ck_assert_str_eq(job->name, "job");
+    ck_assert_uint_eq(job->uid, OWNER);
+    ck_assert_int_eq(job->state, WAFER__JOB__STATE__PENDING);
+    ck_assert_ptr_nonnull(job->reason);
+    ck_assert_uint_eq(job->systems->requested, 1);
+    ck_assert_uint_eq(job->progress->max_steps, 100);
+    ck_assert(!job->cost && !job->checkpoint && !job->result && !job->platform);
+    asked.brief = false;
+    job = ask(OWNER, &message)->jobs->items[0];
+    ck_assert(job->cost && job->checkpoint && job->result && job->platform);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("requests");
@@ -381,6 +406,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, a_bad_specification_is_refused_whoever_sends_it);
+    tcase_add_test(tcase, a_brief_list_has_what_a_table_shows_and_no_more);
     tcase_add_test(tcase, a_refusal_keeps_only_the_beginning_of_a_long_text);
     tcase_add_test(tcase, an_id_that_no_job_can_have_is_unknown);
     tcase_add_test(tcase, a_reason_is_as_long_as_any_string_may_be);

@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "job.pb-c.h"
 #include "model/bind.h"
+#include "model/message.h"
 #include "platform.pb-c.h"
 #include "record.pb-c.h"
 #include "site.pb-c.h"
@@ -61,6 +62,45 @@ START_TEST(whatever_is_written_as_yaml_reads_back_equal)
         protobuf_c_message_free_unpacked(back, NULL);
         protobuf_c_message_free_unpacked(message, NULL);
     }
+}
+END_TEST
+
+START_TEST(a_copy_is_equal_and_outlives_what_it_was_made_of)
+{
+    struct random random;
+
+    random_init(&random, 29 + (uint64_t)_i);
+    for (int i = 0; i < 100; i++) {
+        ProtobufCMessage *message = any_message(types[_i], &random);
+        ProtobufCMessage *copy = message_copy(message);
+        size_t length;
+        owned(free) uint8_t *bytes = pack(message, &length);
+
+        protobuf_c_message_free_unpacked(message, NULL);
+        message = protobuf_c_message_unpack(types[_i], NULL, length, bytes);
+        assert_equal(message, copy, "a copy");
+        protobuf_c_message_free_unpacked(message, NULL);
+        protobuf_c_message_free_unpacked(copy, NULL);
+    }
+}
+END_TEST
+
+START_TEST(a_copy_has_nothing_where_a_value_is_not_set)
+{
+    Wafer__JobState state = WAFER__JOB_STATE__INIT;
+    uint8_t digest[] = { 1, 2, 3 };
+
+    state.epoch = 7;
+    state.started_us = 8; /* without its flag */
+    state.spec_digest = (ProtobufCBinaryData){ sizeof(digest), digest };
+    state.final_digest = state.spec_digest;
+    Wafer__JobState *copy = (Wafer__JobState *)message_copy(&state.base);
+    ck_assert_uint_eq(copy->epoch, 7);
+    ck_assert_int_eq(copy->started_us, 0);
+    ck_assert_mem_eq(copy->spec_digest.data, digest, sizeof(digest));
+    ck_assert_ptr_ne(copy->spec_digest.data, digest);
+    ck_assert_ptr_null(copy->final_digest.data);
+    wafer__job_state__free_unpacked(copy, NULL);
 }
 END_TEST
 
@@ -320,6 +360,9 @@ int main(void)
     TCase *tcase = tcase_create("bind_write");
 
     tcase_add_loop_test(tcase, whatever_is_written_as_yaml_reads_back_equal, 0, ELEMENTS(types));
+    tcase_add_loop_test(tcase, a_copy_is_equal_and_outlives_what_it_was_made_of, 0,
+                        ELEMENTS(types));
+    tcase_add_test(tcase, a_copy_has_nothing_where_a_value_is_not_set);
     tcase_add_loop_test(tcase, json_has_every_key_and_is_the_same_pretty_or_not, 0,
                         ELEMENTS(types));
     tcase_add_loop_test(tcase, a_valid_message_passes_the_check_of_what_came_packed, 0,
