@@ -188,6 +188,33 @@ static int send_requeue(const struct command *command, struct connection *connec
     return connection_send(connection, &request);
 }
 
+static int send_update(const struct command *command, struct connection *connection,
+                       Wafer__Target *target)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__UpdateRequest body = WAFER__UPDATE_REQUEST__INIT;
+
+    body.target = target;
+    body.set = (char **)command->sets;
+    body.n_set = command->set_count;
+    body.has_if_version = command_has(command, FLAG_IF_VERSION);
+    if (body.has_if_version)
+        command_number(command, FLAG_IF_VERSION, UINT64_MAX, &body.if_version);
+    request.body_case = WAFER__REQUEST__BODY_UPDATE;
+    request.update = &body;
+    return connection_send(connection, &request);
+}
+
+int run_update(const struct command *command)
+{
+    uint64_t version;
+    int exit = command_number(command, FLAG_IF_VERSION, UINT64_MAX, &version);
+
+    if (!exit && command->set_count == 0)
+        exit = message_fail(command, EXIT_USAGE, "nothing to change: --set KEY=VALUE");
+    return exit ? exit : change_jobs(command, send_update);
+}
+
 int run_cancel(const struct command *command)
 {
     int64_t grace_us;

@@ -90,6 +90,14 @@ enum flag_id {
     FLAG_SINCE,
     FLAG_SORT,
     FLAG_ORIGIN,
+    FLAG_IF_VERSION,
+    FLAG_FORMAT,
+    FLAG_START,
+    FLAG_FIX,
+    FLAG_ONLY,
+    FLAG_EQUAL,
+    FLAG_CONFIG,
+    FLAG_BACKUP,
     FLAGS,
 };
 _Static_assert(FLAGS <= 64, "a verb has a bit for each flag");

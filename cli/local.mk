@@ -1,6 +1,6 @@
 # cli — the wafer program; net, model and base: the wire is its contract
 noinst_LIBRARIES += libcli.a
-libcli_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+libcli_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) -DHELPERDIR='"$(libexecdir)/waferd"'
 libcli_a_SOURCES = \
   cli/arguments.c cli/arguments.h \
   cli/change.c \
@@ -9,8 +9,11 @@ libcli_a_SOURCES = \
   cli/completion.c \
   cli/config.c \
   cli/connection.c cli/connection.h \
+  cli/diff.c \
+  cli/doctor.c \
   cli/event_line.c cli/event_line.h \
   cli/events.c \
+  cli/explain.c \
   cli/follow.c cli/follow.h \
   cli/help.c \
   cli/item_key.c cli/item_key.h \
@@ -29,6 +32,8 @@ libcli_a_SOURCES = \
   cli/page.c cli/page.h \
   cli/progress.c cli/progress.h \
   cli/proxy.c \
+  cli/queue.c \
+  cli/report.c \
   cli/resume.c \
   cli/run.h \
   cli/schema.c \
@@ -49,7 +54,8 @@ libcli_a_SOURCES = \
   cli/verbs.c \
   cli/version.c \
   cli/wait.c \
-  cli/watch.c cli/watch.h
+  cli/watch.c cli/watch.h \
+  cli/whoami.c
 
 CLI_LIBS = libcli.a $(NET_LIBS) $(MODEL_LIBS)
 

@@ -42,6 +42,18 @@ void output_json_line(const ProtobufCMessage *message)
     print_json(message, false);
 }
 
+bool output_document(const struct command *command, const ProtobufCMessage *message)
+{
+    if (command->format == FORMAT_YAML) {
+        owned(free) char *text = bind_yaml_text(message);
+        fputs(text, stdout);
+        return true;
+    }
+    if (command_is_json(command))
+        print_json(message, command->format == FORMAT_JSON);
+    return command_is_json(command);
+}
+
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at)
 {
     free(*schema);

@@ -14,6 +14,10 @@
 void output_json(const ProtobufCMessage *message);
 void output_json_line(const ProtobufCMessage *message);
 
+/* One that is neither an item nor a list, in the formats that have documents; `ndjson` and `yaml`
+ * have them too. False: the format has none, and nothing was printed. */
+bool output_document(const struct command *command, const ProtobufCMessage *message);
+
 /* What is the same in every list: its schema, and the time where the controller gave none. */
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at);
 

@@ -29,9 +29,20 @@ static enum style state_style(const Wafer__System *system)
     return system->has_state && system->state != WAFER__SYSTEM__STATE__UP ? STYLE_BAD : STYLE_NONE;
 }
 
+/* Why it is drained, and why it is in the state that it is in: both are worth knowing. */
+static char *why_text(const Wafer__System *system)
+{
+    bool drained = system->drain_reason && *system->drain_reason;
+    bool other = system->reason && *system->reason;
+
+    return text_format("%s%s%s", drained ? system->drain_reason : "", drained && other ? "; " : "",
+                       other ? system->reason : "");
+}
+
 static void print_plain(const ProtobufCMessage *item)
 {
     const Wafer__System *system = (const Wafer__System *)item;
+    owned(free) char *why = why_text(system);
     struct record record = { 0 };
 
     output_text(&record, system->name);
@@ -42,7 +53,7 @@ static void print_plain(const ProtobufCMessage *item)
     output_text(&record, system->has_drained ? system->drained ? "yes" : "no" : NULL);
     output_number(&record, system->has_job, system->job);
     output_time(&record, system->since);
-    output_text(&record, system->reason);
+    output_text(&record, why);
     output_end(&record);
 }
 
@@ -54,12 +65,11 @@ static char *name_of(const ProtobufCMessage *item)
 static char *sentence_of(const ProtobufCMessage *item)
 {
     const Wafer__System *system = (const Wafer__System *)item;
-    bool has_reason = system->reason && *system->reason;
+    owned(free) char *why = why_text(system);
     owned(free) char *job = system->has_job ? text_format(", job %" PRIu64, system->job) : NULL;
 
     return text_format("system %s: %s%s%s%s%s", system->name, state_name(system),
-                       system->drained ? " drained" : "", job ? job : "", has_reason ? ": " : "",
-                       has_reason ? system->reason : "");
+                       system->drained ? " drained" : "", job ? job : "", *why ? ": " : "", why);
 }
 
 const struct noun system_noun = {
@@ -85,6 +95,7 @@ static void print_table(const struct command *command, const ProtobufCMessage *m
 
     for (size_t i = 0; i < list->n_items; i++) {
         const Wafer__System *system = list->items[i];
+        owned(free) char *why = why_text(system);
 
         busy += system->has_job;
         table_cell(table, STYLE_NONE, system->name);
@@ -99,7 +110,7 @@ static void print_table(const struct command *command, const ProtobufCMessage *m
             table_cell(table, STYLE_NONE, NULL);
         table_cell(table, STYLE_NONE,
                    system->since ? units_time(system->since->us, command->utc).text : NULL);
-        table_cell(table, STYLE_NONE, system->reason);
+        table_cell(table, STYLE_NONE, why);
     }
     if (list->n_items)
         table_print(table, !command_has(command, FLAG_NO_HEADER));
@@ -119,6 +130,10 @@ static void print_page(const struct command *command, const Wafer__System *syste
         page_format(command, "job", "%" PRIu64, system->job);
     if (system->reason)
         page_field(command, "reason", system->reason);
+    if (system->drained) {
+        page_time(command, "drained", system->drained_at);
+        page_field(command, "", system->drain_reason);
+    }
     if (system->has_speed)
         page_format(command, "speed", "%.1f cluster seconds a second", system->speed);
 }
@@ -142,6 +157,20 @@ static void print_crash(const struct command *command, const Wafer__System *syst
 static void print_heal(const struct command *command, const Wafer__System *system)
 {
     print_order(command, system, "heal");
+}
+
+/* What runs there goes on. */
+static void print_drain(const struct command *command, const Wafer__System *system)
+{
+    owned(free) char *job =
+        system->has_job ? text_format("; job %" PRIu64 " runs there to its end", system->job)
+                        : NULL;
+
+    if (!command_has(command, FLAG_QUIET))
+        output_line(
+            command, "system %s: %s%s%s%s", system->name,
+            system->drained ? "drained" : "no longer drained", system->drain_reason ? ": " : "",
+            system->drain_reason ? system->drain_reason : "", job && system->drained ? job : "");
 }
 
 static int call(const struct command *command, Wafer__Request *request, Wafer__Response **ret)
@@ -235,4 +264,27 @@ int run_system_heal(const struct command *command)
     request.body_case = WAFER__REQUEST__BODY_SYSTEM_FAULT;
     request.system_fault = &body;
     return call_for_one(command, &request, print_heal);
+}
+
+static int drain(const struct command *command, bool drained)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__SystemDrainRequest body = WAFER__SYSTEM_DRAIN_REQUEST__INIT;
+
+    body.name = (char *)command->targets[0];
+    body.drained = drained;
+    body.reason = (char *)command->values[FLAG_REASON];
+    request.body_case = WAFER__REQUEST__BODY_SYSTEM_DRAIN;
+    request.system_drain = &body;
+    return call_for_one(command, &request, print_drain);
+}
+
+int run_system_drain(const struct command *command)
+{
+    return drain(command, true);
+}
+
+int run_system_undrain(const struct command *command)
+{
+    return drain(command, false);
 }

@@ -12,4 +12,7 @@ const char *user_name(uid_t uid);
 /* Fill `user` of a job from its uid; the controller stores no names. */
 void user_fill(Wafer__Job *job);
 
+/* The names of the user's groups, the one that the controller saw first. */
+void user_fill_groups(Wafer__Whoami *who);
+
 #endif

@@ -6,7 +6,6 @@
 #include "cli/output.h"
 #include "cli/run.h"
 #include "config.h"
-#include "model/bind.h"
 
 static void print(const struct command *command, const Wafer__VersionItem *server)
 {
@@ -17,14 +16,9 @@ static void print(const struct command *command, const Wafer__VersionItem *serve
     item.server = server ? server->server : NULL;
     item.has_protocol = server && server->has_protocol;
     item.protocol = server ? server->protocol : 0;
-    if (command->format == FORMAT_JSON) {
-        output_json(&item.base);
-    } else if (command->format == FORMAT_NDJSON) {
-        output_json_line(&item.base);
-    } else if (command->format == FORMAT_YAML) {
-        owned(free) char *text = bind_yaml_text(&item.base);
-        fputs(text, stdout);
-    } else if (command->format == FORMAT_PLAIN) {
+    if (output_document(command, &item.base))
+        return;
+    if (command->format == FORMAT_PLAIN) {
         struct record record = { 0 };
         output_text(&record, item.client);
         output_text(&record, item.server);

@@ -17,6 +17,7 @@
 #include "log/log.h"
 #include "logs.h"
 #include "reload.h"
+#include "restore.h"
 #include "session.h"
 #include "sight.h"
 #include "snapshot_policy.h"
@@ -106,6 +107,7 @@ static void on_queue(void *userdata, struct store_batch *batch)
 {
     struct daemon *daemon = userdata;
 
+    restore_keep_floor(daemon);
     store_queue(daemon->store, batch);
 }
 

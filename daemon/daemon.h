@@ -42,6 +42,9 @@ struct daemon {
     struct snapshot_policy *snapshots;
     struct dev *dev; /* NULL without --dev */
 
+    struct vault_floor floor; /* as the vault has it */
+    uint64_t floor_try_at;    /* after a failure: the next job at which it is tried again */
+
     bool journal_full; /* the core was told so */
     int64_t
         waiting_us; /* since when nothing became durable though something waits; 0: it does not */

@@ -29,6 +29,9 @@ static bool main_target(const Wafer__Request *request, Wafer__Target *ret)
     case WAFER__REQUEST__BODY_RELEASE: target = request->release->target; break;
     case WAFER__REQUEST__BODY_REQUEUE: target = request->requeue->target; break;
     case WAFER__REQUEST__BODY_RESUME: target = request->resume->target; break;
+    case WAFER__REQUEST__BODY_EXPLAIN: target = request->explain->target; break;
+    case WAFER__REQUEST__BODY_REPORT: target = request->report->target; break;
+    case WAFER__REQUEST__BODY_UPDATE: target = request->update->target; break;
     case WAFER__REQUEST__BODY_CHECKPOINT_LIST: target = request->checkpoint_list->target; break;
     case WAFER__REQUEST__BODY_CHECKPOINT_PRUNE: target = request->checkpoint_prune->target; break;
     case WAFER__REQUEST__BODY_CHECKPOINT_SHOW: checkpoint = request->checkpoint_show->target; break;

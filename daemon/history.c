@@ -13,6 +13,7 @@
 #include "list_filter.h"
 #include "log/log.h"
 #include "model/message.h"
+#include "report.h"
 #include "session.h"
 #include "sight.h"
 #include "store/store.h"
@@ -292,6 +293,68 @@ static void answer_show(struct daemon *daemon, const struct effect *effect)
     store_job_done(&job);
 }
 
+/* ---- where its time went ---- */
+
+static void on_past_attempt(void *userdata, const Wafer__AttemptState *attempt)
+{
+    report_add_attempt(userdata, attempt);
+}
+
+static void on_past_hold(void *userdata, int64_t time_us, bool held)
+{
+    report_add_hold(userdata, time_us, held);
+}
+
+/* What the core says of the job as it is, after what is past. */
+static int collect_past(struct daemon *daemon, const struct effect *effect, struct report_past *ret,
+                        struct diag *diag)
+{
+    static const struct store_past_ops ops = { .attempt = on_past_attempt, .hold = on_past_hold };
+    int r = store_history_past(daemon->store, effect->job, &ops, ret, diag);
+
+    if (r >= 0 && effect->attempt) {
+        report_add_attempt(ret, effect->attempt);
+        ret->last_goes_on = true;
+    }
+    return r;
+}
+
+/* The core has said why; what the job has been through is added. */
+static void answer_explanation(struct daemon *daemon, const struct effect *effect)
+{
+    owned(report_past_done) struct report_past past = { .attempts = NULL };
+    Wafer__Explanation *explanation = effect->response->explanation;
+    struct diag diag;
+
+    if (collect_past(daemon, effect, &past, &diag) < 0) {
+        fail(daemon, effect, &diag);
+        return;
+    }
+    Wafer__JobReport *report = report_new(effect->view, &past, daemon_time_us(daemon));
+    explanation->attempts = TAKE(report->attempts);
+    explanation->n_attempts = report->n_attempts;
+    report->n_attempts = 0;
+    wafer__job_report__free_unpacked(report, NULL);
+    sessions_reply(daemon->sessions, effect->client, effect->response);
+}
+
+static void answer_report(struct daemon *daemon, const struct effect *effect)
+{
+    owned(report_past_done) struct report_past past = { .attempts = NULL };
+    Wafer__Response response = WAFER__RESPONSE__INIT;
+    struct diag diag;
+
+    if (collect_past(daemon, effect, &past, &diag) < 0) {
+        fail(daemon, effect, &diag);
+        return;
+    }
+    response.id = effect->request;
+    response.body_case = WAFER__RESPONSE__BODY_REPORT;
+    response.report = report_new(effect->view, &past, daemon_time_us(daemon));
+    sessions_reply(daemon->sessions, effect->client, &response);
+    wafer__job_report__free_unpacked(response.report, NULL);
+}
+
 void history_answer(struct daemon *daemon, const struct effect *effect)
 {
     uint64_t told;
@@ -299,6 +362,8 @@ void history_answer(struct daemon *daemon, const struct effect *effect)
     switch (effect->message->body_case) {
     case WAFER__REQUEST__BODY_LIST: answer_list(daemon, effect); break;
     case WAFER__REQUEST__BODY_SHOW: answer_show(daemon, effect); break;
+    case WAFER__REQUEST__BODY_EXPLAIN: answer_explanation(daemon, effect); break;
+    case WAFER__REQUEST__BODY_REPORT: answer_report(daemon, effect); break;
     case WAFER__REQUEST__BODY_EVENTS: send_events(daemon, effect, false, &told); break;
     default:
         sessions_reply_error(daemon->sessions, effect->client, effect->request, "E_INTERNAL",

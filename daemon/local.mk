@@ -6,6 +6,7 @@ libdaemon_a_SOURCES = \
   daemon/clock.c daemon/clock.h \
   daemon/daemon.c daemon/daemon.h \
   daemon/dev.c daemon/dev.h \
+  daemon/doctor.c daemon/doctor.h \
   daemon/effects.c daemon/effects.h \
   daemon/facts.c daemon/facts.h \
   daemon/findings.c daemon/findings.h \
@@ -15,6 +16,8 @@ libdaemon_a_SOURCES = \
   daemon/options.c daemon/options.h \
   daemon/pipeline.c daemon/pipeline.h \
   daemon/reload.c daemon/reload.h \
+  daemon/report.c daemon/report.h \
+  daemon/restore.c daemon/restore.h \
   daemon/ring.c daemon/ring.h \
   daemon/roles.c daemon/roles.h \
   daemon/session.c daemon/session.h \
@@ -33,3 +36,10 @@ sbin_PROGRAMS += waferd
 waferd_SOURCES = daemon/main.c
 waferd_CPPFLAGS = $(libdaemon_a_CPPFLAGS)
 waferd_LDADD = $(DAEMON_LIBS)
+
+# What wafer execs for work that needs the state itself.
+helperdir = $(libexecdir)/waferd
+helper_PROGRAMS = waferd-doctor
+waferd_doctor_SOURCES = daemon/doctor_main.c
+waferd_doctor_CPPFLAGS = $(libdaemon_a_CPPFLAGS)
+waferd_doctor_LDADD = $(DAEMON_LIBS)

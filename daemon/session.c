@@ -241,6 +241,8 @@ static bool has_long_answer(const Wafer__Request *request)
     case WAFER__REQUEST__BODY_LIST:
     case WAFER__REQUEST__BODY_SHOW:
     case WAFER__REQUEST__BODY_EVENTS:
+    case WAFER__REQUEST__BODY_REPORT:
+    case WAFER__REQUEST__BODY_EXPLAIN:
     case WAFER__REQUEST__BODY_CHECKPOINT_LIST:
     case WAFER__REQUEST__BODY_SYSTEM_LIST: return true;
     default: return false;

@@ -13,6 +13,7 @@
 #include "dev.h"
 #include "log/log.h"
 #include "net/hello.h"
+#include "restore.h"
 
 #define SECOND        1000000
 #define LOCK_WAIT_MS  2000
@@ -214,6 +215,7 @@ static int open_store(struct daemon *daemon, struct diag *diag)
 int startup(struct daemon *daemon, struct diag *diag)
 {
     struct loading loading = { .daemon = daemon };
+    bool is_copy = false;
     int r = vault_open(daemon->settings->vault_dir, &daemon->vault, diag);
 
     if (r >= 0)
@@ -223,7 +225,13 @@ int startup(struct daemon *daemon, struct diag *diag)
     if (r >= 0)
         daemon_set_policies(daemon);
     if (r >= 0)
+        r = restore_prepare(daemon, &is_copy, diag);
+    if (r >= 0)
         r = set_clock(daemon, loading.newest_us, diag);
+    if (r >= 0 && is_copy)
+        r = restore_begin(daemon, diag);
+    else if (r >= 0 && vault_floor_read(daemon->vault, &daemon->floor, diag) < 0)
+        daemon->floor.next_job = 0; /* written with the first records */
     if (r >= 0)
         recover(daemon, &loading);
     free(loading.unreadable);

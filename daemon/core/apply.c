@@ -171,17 +171,23 @@ static int job_check(const struct core *core, const struct job *job, const Wafer
     return 0;
 }
 
-static void job_change(struct core *core, struct job *job, const Wafer__JobState *next)
+/* `spec`: a new one, whose reference the job takes; NULL: it keeps the one that it has. */
+static void job_change(struct core *core, struct job *job, const Wafer__JobState *next,
+                       struct spec *spec)
 {
     Wafer__JobState before = job->state;
     bool had = job_has_systems(job);
 
-    job_detach(core, job);
+    job_detach(core, job);             /* from the queue where the old terms put it */
     job_state_copy(&job->state, next); /* next may borrow from before */
-    job->state.spec_digest = before.spec_digest;
     origins_count(core, &job->state, 1);
     origins_count(core, &before, -1);
     job_state_done(&before);
+    if (spec) {
+        spec_release(core, job->spec);
+        job->spec = spec;
+    }
+    job->state.spec_digest = (ProtobufCBinaryData){ DIGEST_BYTES, job->spec->digest.bytes };
     hash_replace(core, &job->hash, &job->state.base);
     if (had && !job_has_systems(job))
         job->waiting_since_us = core->now_us;
@@ -321,11 +327,13 @@ static void system_change(struct core *core, const Wafer__SystemState *next)
     system->state.platform = text_copy(next->platform);
     system->state.host = text_copy(next->host);
     system->state.reason = text_copy(next->reason);
+    system->state.drain_reason = text_copy(next->drain_reason);
     free(before.name);
     free(before.pool);
     free(before.platform);
     free(before.host);
     free(before.reason);
+    free(before.drain_reason);
     hash_replace(core, &system->hash, &system->state.base);
     core->pass_wanted = true;
 }
@@ -362,7 +370,11 @@ static void queue_change(struct core *core, const Wafer__QueueState *next)
         wafer__queue_state__init(&queue->state);
         queue->state.name = text_copy(next->name);
     }
-    queue->state.stopped = next->stopped;
+    char *name = queue->state.name, *reason = queue->state.reason;
+    queue->state = *next; /* which may borrow from it */
+    queue->state.name = name;
+    queue->state.reason = text_copy(next->reason);
+    free(reason);
     hash_replace(core, &queue->hash, &queue->state.base);
 
     struct pool *pool = core_pool(core, next->name);
@@ -411,11 +423,20 @@ static void key_forget(struct core *core, uint64_t hash)
 static int apply_job(struct core *core, const Wafer__Record *record, struct diag *diag)
 {
     struct job *job = core_job(core, record->job_state->id);
+    struct spec *spec = NULL;
     int r = job_check(core, job, record->job_state, diag);
 
     if (r < 0)
         return r;
-    job_change(core, job, record->job_state);
+    if (record->has_spec) {
+        spec = spec_intern(core, record->spec.data, record->spec.len);
+        if (!spec->message) {
+            spec_release(core, spec);
+            return diag_fail(diag, -EINVAL, "the new spec of job %llu cannot be read",
+                             (unsigned long long)record->job_state->id);
+        }
+    }
+    job_change(core, job, record->job_state, spec);
     job->unsure = job->unsure && record->kind != WAFER__RECORD_KIND__JOB_ISOLATED;
     return 0;
 }
@@ -458,6 +479,8 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
     }
     if (record->has_term)
         core->term = record->term;
+    if (record->has_next_job && record->next_job > core->next_job)
+        core->next_job = record->next_job;
 
     struct job *job = record->has_job ? core_job(core, record->job) : NULL;
     if (job)
@@ -491,7 +514,7 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t id)
         Wafer__JobState next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
         next.n_systems = 0;
-        job_change(core, job, &next);
+        job_change(core, job, &next, NULL);
     }
 }
 
@@ -669,6 +692,7 @@ struct core *core_free(struct core *core)
         free(system->state.platform);
         free(system->state.host);
         free(system->state.reason);
+        free(system->state.drain_reason);
         free(system);
     }
     list_foreach_safe (&core->verifications, link) {
@@ -682,8 +706,10 @@ struct core *core_free(struct core *core)
         free(core->hosts[i]->state.boot_id);
         free(core->hosts[i]);
     }
-    for (size_t i = 0; i < core->queue_count; i++)
+    for (size_t i = 0; i < core->queue_count; i++) {
         free(core->queues[i].state.name);
+        free(core->queues[i].state.reason);
+    }
     for (size_t i = 0; i < core->pool_count; i++) {
         free(core->pools[i].name);
         free(core->pools[i].platform);

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "core/state.h"
 
-static void record_job(struct core *core, Wafer__RecordKind kind, const Wafer__JobState *next,
-                       const char *text, const uid_t *uid)
+static void record_end(struct core *core, Wafer__RecordKind kind, const Wafer__JobState *next,
+                       const char *text, const uid_t *uid, Wafer__AttemptState *attempt)
 {
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__JobState state = *next;
@@ -15,6 +15,7 @@ static void record_job(struct core *core, Wafer__RecordKind kind, const Wafer__J
     record.kind = kind;
     record.job_state = &state;
     record.text = (char *)text;
+    record.attempt = attempt;
     SET(&record, job, next->id);
     if (next->has_cause)
         SET(&record, cause, next->cause);
@@ -26,6 +27,12 @@ static void record_job(struct core *core, Wafer__RecordKind kind, const Wafer__J
     struct job *job = core_job(core, next->id);
     if (job)
         effect_changed(core, job);
+}
+
+static void record_job(struct core *core, Wafer__RecordKind kind, const Wafer__JobState *next,
+                       const char *text, const uid_t *uid)
+{
+    record_end(core, kind, next, text, uid, NULL);
 }
 
 /* ---- start ---- */
@@ -203,7 +210,7 @@ void attempt_stop(struct core *core, struct job *job, Wafer__Cause cause, bool n
 
 /* ---- end ---- */
 
-static int64_t cost_of(const struct core *core, const struct job *job)
+int64_t attempt_cost(const struct core *core, const struct job *job)
 {
     const struct pool *pool = job_pool(core, job);
 
@@ -221,7 +228,7 @@ static void close_attempt(struct core *core, struct job *job, const struct endin
     uint64_t step = ending->step > job->progress.step ? ending->step : job->progress.step;
 
     if (job_has_systems(job)) {
-        SET(next, cost_micro, job->state.cost_micro + cost_of(core, job));
+        SET(next, cost_micro, job->state.cost_micro + attempt_cost(core, job));
         if (job->state.has_started_us)
             SET(next, run_us, job->state.run_us + core->now_us - job->state.started_us);
     }
@@ -246,8 +253,9 @@ static void close_attempt(struct core *core, struct job *job, const struct endin
     UNSET(next, stop_now);
 }
 
+/* `attempt`: what ends with it, or NULL. */
 static void end_with(struct core *core, Wafer__JobState *next, Wafer__Job__State state,
-                     const char *text, const uid_t *uid)
+                     const char *text, const uid_t *uid, Wafer__AttemptState *attempt)
 {
     struct job *job = core_job(core, next->id);
     Wafer__Record record = WAFER__RECORD__INIT;
@@ -266,6 +274,7 @@ static void end_with(struct core *core, Wafer__JobState *next, Wafer__Job__State
 
     record.kind = WAFER__RECORD_KIND__JOB_ENDED;
     record.job_state = next;
+    record.attempt = attempt;
     record.text = (char *)text;
     SET(&record, job, next->id);
     SET(&record, cause, next->cause);
@@ -293,7 +302,7 @@ void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer_
     assert(!job_has_systems(job));
     SET(&next, cause, cause);
     next.detail = (char *)text;
-    end_with(core, &next, state, text, uid);
+    end_with(core, &next, state, text, uid, NULL);
 }
 
 /* How the job ends if this cause is what ended its attempt; -1: it does not, it tries again. */
@@ -348,7 +357,8 @@ void job_end_back_off(Wafer__JobState *next)
 }
 
 static void wait_again(struct core *core, struct job *job, Wafer__JobState *next,
-                       Wafer__Cause cause, bool started, const char *text)
+                       Wafer__Cause cause, bool started, const char *text,
+                       Wafer__AttemptState *attempt)
 {
     const struct job_terms *terms = &job->spec->terms;
     bool progressed = job->state.committed_step > job->state.resume_step;
@@ -376,7 +386,11 @@ static void wait_again(struct core *core, struct job *job, Wafer__JobState *next
         SET(next, not_before_us,
             wait_us < INT64_MAX - core->now_us ? core->now_us + wait_us : INT64_MAX);
     }
-    record_job(core, WAFER__RECORD_KIND__ATTEMPT_ENDED, next, text, NULL);
+    if (next->has_not_before_us)
+        SET(attempt, not_before_us, next->not_before_us);
+    if (next->state == WAFER__JOB__STATE__HELD)
+        SET(attempt, held, true);
+    record_end(core, WAFER__RECORD_KIND__ATTEMPT_ENDED, next, text, NULL, attempt);
 }
 
 void attempt_ended(struct core *core, struct job *job, const struct ending *ending)
@@ -407,12 +421,18 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
         free(text);
         decided.detail = text = reason;
     }
+    struct attempt_description over;
+    attempt_times(job, ending->times);
+    attempt_describe(core, job, &over);
     next = job->state;
     close_attempt(core, job, &decided, &next);
+    SET(&over.state, cause, cause);
+    over.state.detail = text;
+    SET(&over.state, last_step, next.final_step);
     if (final >= 0)
-        end_with(core, &next, (Wafer__Job__State) final, text, NULL);
+        end_with(core, &next, (Wafer__Job__State) final, text, NULL, &over.state);
     else
-        wait_again(core, job, &next, cause, started, text);
+        wait_again(core, job, &next, cause, started, text, &over.state);
 }
 
 /* ---- time ---- */

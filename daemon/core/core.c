@@ -189,6 +189,62 @@ void core_step(struct core *core, const struct input *input, struct records *rec
     step_end(core);
 }
 
+/* Its attempt is not the one that it was: perhaps it ended, perhaps others followed. */
+static void restore_job(struct core *core, uint64_t id, const struct core_restoration *restoration)
+{
+    struct job *job = core_job(core, id);
+
+    if (job_has_systems(job)) {
+        struct ending ending = { .cause = WAFER__CAUSE__REQUEUED,
+                                 .step = job->state.committed_step,
+                                 .detail = "the state was put back from a copy" };
+        attempt_ended(core, job, &ending);
+        job = core_job(core, id);
+    }
+    if (!job || job_state_is_terminal(job->state.state))
+        return;
+    /* What the next attempt writes must not meet what another of its number left behind. */
+    uint32_t last = restoration->last_attempt(restoration->userdata, id);
+    if (last <= job->state.attempt)
+        return;
+    Wafer__Record record = WAFER__RECORD__INIT;
+    Wafer__JobState next = job->state;
+    next.attempt = last;
+    if (next.epoch < last)
+        next.epoch = last; /* an attempt has a grant of its own */
+    SET(&next, version, next.version + 1);
+    record.kind = WAFER__RECORD_KIND__STATE_RESTORED;
+    record.job_state = &next;
+    SET(&record, job, id);
+    core_record(core, &record);
+}
+
+void core_restore(struct core *core, int64_t time_us, int64_t mono_us,
+                  const struct core_restoration *restoration, struct records *records,
+                  struct effects *effects)
+{
+    Wafer__Record record = WAFER__RECORD__INIT;
+    size_t count = 0, cursor = 0;
+
+    step_begin(core, time_us, mono_us, records, effects);
+    owned(free) char *text = text_format("the state was put back from a copy; jobs from %llu on",
+                                         (unsigned long long)restoration->next_job);
+    record.kind = WAFER__RECORD_KIND__STATE_RESTORED;
+    record.text = text;
+    SET(&record, term, restoration->term);
+    SET(&record, next_job, restoration->next_job);
+    core_record(core, &record);
+
+    owned(free) uint64_t *ids = memory_new(map_count(&core->jobs) * sizeof(*ids) + 1);
+    for (struct job *job; (job = map_next(&core->jobs, &cursor));)
+        if (!job_state_is_terminal(job->state.state))
+            ids[count++] = job->state.id;
+    for (size_t i = 0; i < count; i++)
+        restore_job(core, ids[i], restoration);
+    core->pass_wanted = false; /* core_recover() comes next */
+    step_end(core);
+}
+
 void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
                   struct effects *effects)
 {
@@ -229,6 +285,16 @@ void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_
 
     *ret_time_us = timer ? timer->due_us : INT64_MAX;
     *ret_mono_us = host_next_lease(core);
+}
+
+uint64_t core_term(const struct core *core)
+{
+    return core->term;
+}
+
+uint64_t core_next_job(const struct core *core)
+{
+    return core->next_job;
 }
 
 uint64_t core_sequence(const struct core *core)

@@ -148,7 +148,8 @@ struct effect {
     uint64_t checkpoint;       /* its number, for the verdict */
     bool has_manifest_digest;  /* VERIFY */
     uint8_t manifest_digest[32];
-    Wafer__Job *view; /* CHANGED; LOGS: the job as it is, for its attempts */
+    Wafer__Job *view;             /* CHANGED; HISTORY, LOGS: the job as it is, for its attempts */
+    Wafer__AttemptState *attempt; /* HISTORY: the one that goes on, or NULL */
 };
 
 struct effects {
@@ -179,12 +180,28 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t job);
 void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,
                   struct effects *effects);
 
+/* After replay, and before core_recover(), of a state that was put back from a copy. What was given
+ * out after the copy was made is not known here; the caller knows bounds of it, and that whatever
+ * ran then runs no more. */
+struct core_restoration {
+    uint64_t term;     /* above any that was ever used */
+    uint64_t next_job; /* no lower id is given from now on */
+    /* The highest attempt of the job that has left anything behind; 0: none. */
+    uint32_t (*last_attempt)(void *userdata, uint64_t job);
+    void *userdata;
+};
+void core_restore(struct core *core, int64_t time_us, int64_t mono_us,
+                  const struct core_restoration *restoration, struct records *records,
+                  struct effects *effects);
+
 /* ---- timers, snapshots, questions ---- */
 
 /* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */
 void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us);
 
 uint64_t core_sequence(const struct core *core); /* of the last record */
+uint64_t core_term(const struct core *core);
+uint64_t core_next_job(const struct core *core); /* the id that the next job gets */
 
 /* 32 bytes over all durable state: equal records, equal hash, on any machine. Cheap: kept
  * incrementally. */

@@ -210,6 +210,7 @@ static void runs_there(struct core *core, struct host *host, const Wafer__Runnin
     if (job->progress.step < running->step)
         job->progress.step = running->step;
     job->progress.phase = running->phase;
+    attempt_times(job, running->times);
     if (job->state.state == WAFER__JOB__STATE__STOPPING)
         attempt_send_stop(core, job); /* in case that it did not arrive */
 }
@@ -256,7 +257,8 @@ static void attempt_reported_end(struct core *core, struct host *host, const Waf
                                  .digest = end->has_digest ? &end->digest : NULL,
                                  .metric_micro = end->has_metric_micro ? &end->metric_micro : NULL,
                                  .detail = end->detail,
-                                 .system = end->system };
+                                 .system = end->system,
+                                 .times = end->times };
         if (end->started)
             attempt_started(core, job); /* its own word for that was lost */
         /* The failed system must not be granted again before its own report says what it is. */
@@ -319,6 +321,7 @@ static void on_progress(struct core *core, struct host *host, const Wafer__Progr
     attempt_started(core, job);
     struct progress *progress = &job->progress;
     progress->phase = report->phase;
+    attempt_times(job, report->times);
     progress->step = report->step > progress->step ? report->step : progress->step;
     if ((progress->has_loss = report->has_loss_micro || progress->has_loss) &&
         report->has_loss_micro)

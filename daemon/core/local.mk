@@ -2,11 +2,13 @@
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
   daemon/core/apply.c \
+  daemon/core/attempt_state.c \
   daemon/core/attempts.c \
   daemon/core/check.c \
   daemon/core/checkpoints.c \
   daemon/core/core.c daemon/core/core.h \
   daemon/core/effects.c \
+  daemon/core/forecast.c daemon/core/forecast.h \
   daemon/core/hash.c \
   daemon/core/hosts.c \
   daemon/core/objects.c \
@@ -15,8 +17,10 @@ libcore_a_SOURCES = \
   daemon/core/request_admin.c \
   daemon/core/request_change.c \
   daemon/core/request_checkpoint.c \
+  daemon/core/request_explain.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
+  daemon/core/request_update.c \
   daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
   daemon/core/state.h \

@@ -281,6 +281,7 @@ static const char *text_of(const Wafer__Request *message)
     case WAFER__REQUEST__BODY_HOLD: return message->hold->reason;
     case WAFER__REQUEST__BODY_REQUEUE: return message->requeue->reason;
     case WAFER__REQUEST__BODY_SYSTEM_DRAIN: return message->system_drain->reason;
+    case WAFER__REQUEST__BODY_QUEUE: return message->queue->reason;
     default: return NULL;
     }
 }
@@ -347,6 +348,16 @@ static struct verb verb_of(Wafer__Request__BodyCase body)
         return (struct verb){ on_queue, ABOUT_POOL, MAY(queues), true };
     case WAFER__REQUEST__BODY_VERSION:
         return (struct verb){ on_version, ABOUT_NOTHING, MAY(show), false };
+    case WAFER__REQUEST__BODY_UPDATE:
+        return (struct verb){ on_update, ABOUT_JOB, MAY(update), true };
+    case WAFER__REQUEST__BODY_QUEUE_LIST:
+        return (struct verb){ on_queue_list, ABOUT_POOL, MAY(systems), false };
+    case WAFER__REQUEST__BODY_REPORT:
+        return (struct verb){ on_report, ABOUT_JOB, MAY(show), false };
+    case WAFER__REQUEST__BODY_WHOAMI:
+        return (struct verb){ on_whoami, ABOUT_NOTHING, MAY(show), false };
+    case WAFER__REQUEST__BODY_EXPLAIN:
+        return (struct verb){ on_explain, ABOUT_JOB, MAY(show), false };
     case WAFER__REQUEST__BODY__NOT_SET:
     case _WAFER__REQUEST__BODY__CASE_IS_INT_SIZE: break;
     }

@@ -68,6 +68,8 @@ void on_submit(struct request *request);
 void on_show(struct request *request);
 void on_watch(struct request *request);
 void on_logs(struct request *request);
+void on_report(struct request *request);
+void on_explain(struct request *request);
 void on_events(struct request *request);
 void on_list(struct request *request);
 void on_cancel(struct request *request);
@@ -85,6 +87,9 @@ void on_system_show(struct request *request);
 void on_system_fault(struct request *request);
 void on_system_drain(struct request *request);
 void on_queue(struct request *request);
+void on_queue_list(struct request *request);
+void on_update(struct request *request);
+void on_whoami(struct request *request);
 void on_version(struct request *request);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "core/request.h"
 
-/* ---- systems and queues ---- */
+/* ---- systems ---- */
 
 static void answer_system(struct request *request, struct system *const *systems, size_t count)
 {
@@ -108,8 +108,11 @@ void on_system_drain(struct request *request)
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__SystemState next = system->state;
     SET(&next, drained, asked->drained);
-    next.reason = asked->reason;
-    next.since_us = request->core->now_us;
+    /* Why it is drained outlives what becomes of its state meanwhile. */
+    next.drain_reason = asked->drained ? asked->reason : NULL;
+    UNSET(&next, drained_us);
+    if (asked->drained)
+        SET(&next, drained_us, request->core->now_us);
     record.kind = WAFER__RECORD_KIND__SYSTEM_CHANGED;
     record.system = &next;
     SET(&record, uid, request->uid);
@@ -121,27 +124,156 @@ void on_system_drain(struct request *request)
     answer_system(request, &system, 1);
 }
 
+/* ---- queues ---- */
+
+static void count_jobs(const struct core *core, const struct pool *pool, Wafer__Queue *ret)
+{
+    size_t cursor = 0;
+
+    ret->has_pending = ret->has_held = ret->has_running = true;
+    for (struct job *job; (job = map_next(&core->jobs, &cursor));) {
+        if (job_pool(core, job) != pool)
+            continue;
+        ret->pending += job->state.state == WAFER__JOB__STATE__PENDING;
+        ret->held += job->state.state == WAFER__JOB__STATE__HELD;
+        ret->running += job_has_systems(job);
+    }
+}
+
+static void count_systems(const struct core *core, const struct pool *pool, Wafer__Queue *ret)
+{
+    size_t cursor = 0;
+
+    ret->has_systems = ret->has_busy = ret->has_free = ret->has_drained = ret->has_down = true;
+    for (struct system *system; (system = map_next(&core->systems, &cursor));) {
+        if (system->pool != pool)
+            continue;
+        ret->systems++;
+        if (system->job)
+            ret->busy++;
+        else if (system->state.drained)
+            ret->drained++;
+        else if (system->state.state == WAFER__SYSTEM__STATE__UP)
+            ret->free++;
+        else
+            ret->down++;
+    }
+}
+
+static Wafer__Queue *view_queue(const struct core *core, const struct pool *pool)
+{
+    Wafer__Queue *view = NEW(Wafer__Queue);
+
+    wafer__queue__init(view);
+    view->name = text_copy(pool->name);
+    view->pool = text_copy(pool->name);
+    view->platform = text_copy(pool->platform);
+    SET(view, stopped, pool->stopped);
+    for (size_t i = 0; i < core->queue_count; i++) {
+        const Wafer__QueueState *state = &core->queues[i].state;
+        if (strcmp(state->name, pool->name) != 0)
+            continue;
+        view->reason = text_copy(state->reason);
+        if (state->has_since_us)
+            view->since = view_time(state->since_us);
+    }
+    count_jobs(core, pool, view);
+    count_systems(core, pool, view);
+    return view;
+}
+
+static void answer_queues(struct request *request, const struct pool *pools, size_t count)
+{
+    Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_QUEUES);
+    Wafer__QueueList *list = response->queues = NEW(Wafer__QueueList);
+
+    wafer__queue_list__init(list);
+    list->schema = text_copy("wafer.queue.list/v1");
+    list->generated_at = view_time(request->core->now_us);
+    SET(list, total, count);
+    SET(list, truncated, false);
+    list->n_items = count;
+    list->items = memory_new(count * sizeof(*list->items));
+    for (size_t i = 0; i < count; i++)
+        list->items[i] = view_queue(request->core, &pools[i]);
+    effect_reply(request->core, request->input, response);
+}
+
+static struct pool *queue_target(struct request *request, const char *name)
+{
+    struct pool *pool = core_pool(request->core, name);
+
+    if (!pool)
+        refuse(request, 0, "E_QUEUE", EXIT_STATE, "queue",
+               text_format("there is no queue '%s' here", name));
+    return pool;
+}
+
+void on_queue_list(struct request *request)
+{
+    const char *name = request->message->queue_list->name;
+    const struct pool *pool = name ? queue_target(request, name) : request->core->pools;
+
+    if (pool)
+        answer_queues(request, pool, name ? 1 : request->core->pool_count);
+}
+
 void on_queue(struct request *request)
 {
     const Wafer__QueueRequest *asked = request->message->queue;
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__QueueState next = WAFER__QUEUE_STATE__INIT;
 
-    if (!core_pool(request->core, asked->name)) {
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
-               text_format("there is no queue '%s' here", asked->name));
+    const struct pool *pool = queue_target(request, asked->name);
+    if (!pool)
         return;
-    }
     next.name = asked->name;
     next.stopped = asked->stopped;
+    next.reason = asked->stopped ? asked->reason : NULL;
+    SET(&next, since_us, request->core->now_us);
     record.kind = WAFER__RECORD_KIND__QUEUE_CHANGED;
     record.queue = &next;
     SET(&record, uid, request->uid);
     owned(free) char *text =
-        text_format("queue %s is %s", asked->name, asked->stopped ? "stopped" : "started");
+        text_format("queue %s is %s%s%s", asked->name, asked->stopped ? "stopped" : "started",
+                    next.reason ? ": " : "", next.reason ? next.reason : "");
     record.text = text;
     core_record(request->core, &record);
-    answer_system(request, NULL, 0);
+    answer_queues(request, pool, 1);
+}
+
+/* Each once, though several bindings may give it. */
+static void add_roles(const struct rights *rights, Wafer__Whoami *ret)
+{
+    ret->roles = memory_new(rights->count * sizeof(*ret->roles) + 1);
+    for (size_t i = 0; i < rights->count; i++) {
+        const char *role = rights_role(rights, i);
+        bool known = false;
+        for (size_t j = 0; j < ret->n_roles && !known; j++)
+            known = strcmp(ret->roles[j], role) == 0;
+        if (!known)
+            ret->roles[ret->n_roles++] = text_copy(role);
+    }
+}
+
+void on_whoami(struct request *request)
+{
+    Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_WHOAMI);
+    Wafer__Whoami *view = response->whoami = NEW(Wafer__Whoami);
+
+    wafer__whoami__init(view);
+    SET(view, uid, request->uid);
+    SET(view, gid, request->input->request.subject.gid);
+    add_roles(request->rights, view);
+    SET(view, clearance, rights_clearance(request->rights));
+    view->limits = NEW(Wafer__Whoami__Limits);
+    wafer__whoami__limits__init(view->limits);
+    SET(view->limits, connections, LIMIT_CONNECTIONS_PER_UID);
+    SET(view->limits, job_file_bytes, LIMIT_JOB_FILE_BYTES);
+    SET(view->limits, array_elements, LIMIT_ARRAY_ELEMENTS);
+    SET(view->limits, systems, LIMIT_SYSTEMS);
+    SET(view->limits, string_bytes, LIMIT_STRING_BYTES);
+    effect_reply(request->core, request->input, response);
 }
 
 void on_version(struct request *request)

@@ -65,6 +65,23 @@ void on_logs(struct request *request)
         hand_on(request, EFFECT_LOGS, facts->state->id)->view = MESSAGE_COPY(facts->view);
 }
 
+void on_report(struct request *request)
+{
+    const struct facts *facts;
+    struct job *job = seen_target(request, request->message->report->target, &facts);
+
+    if (!job && !facts)
+        return;
+    struct effect *effect =
+        hand_on(request, EFFECT_HISTORY, job ? job->state.id : facts->state->id);
+    effect->view = job ? view_job(request->core, job) : MESSAGE_COPY(facts->view);
+    if (job && job_has_systems(job)) {
+        struct attempt_description now;
+        attempt_describe(request->core, job, &now);
+        effect->attempt = MESSAGE_COPY(&now.state);
+    }
+}
+
 void on_events(struct request *request)
 {
     const Wafer__EventsRequest *asked = request->message->events;

@@ -88,6 +88,7 @@ static void submit(struct request *request, const struct submission *submission)
     SET(&state, version, 1);
 
     record.kind = WAFER__RECORD_KIND__JOB_SUBMITTED;
+    record.text = submission->held ? (char *)"held" : NULL;
     SET(&record, job, state.id);
     SET(&record, uid, request->uid);
     record.job_state = &state;

@@ -246,6 +246,70 @@ void schedule_explain(const struct core *core, const struct job *job, struct wai
     explain(core, job, pool ? head_of(core, pool) : NULL, ret);
 }
 
+/* ---- questions about one job ---- */
+
+uint32_t schedule_systems_for(const struct core *core, const struct job *job)
+{
+    struct supply supply;
+
+    count_supply(core, job_pool(core, job), &supply);
+    return systems_for(job, &supply);
+}
+
+bool schedule_takes_turn(const struct core *core, const struct job *job)
+{
+    const struct pool *pool = job_pool(core, job);
+    struct supply supply;
+
+    count_supply(core, pool, &supply);
+    return own_obstacle(core, job, pool, &supply) < 0;
+}
+
+uint64_t schedule_position(const struct core *core, const struct job *job)
+{
+    const struct pool *pool = job_pool(core, job);
+    uint64_t position = 1;
+
+    for (uint32_t priority = 0; priority < priority_of(job); priority++)
+        list_foreach (&pool->queue[priority], link)
+            position++;
+    list_foreach (&pool->queue[priority_of(job)], link) {
+        if (link == &job->queue_link)
+            break;
+        position++;
+    }
+    return position;
+}
+
+bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
+{
+    const struct pool *pool = job_pool(core, job);
+    bool waits = job->state.has_not_before_us && job->state.not_before_us > core->now_us;
+    struct supply supply;
+
+    count_supply(core, pool, &supply);
+    uint32_t wanted = systems_for(job, &supply);
+    switch (reason) {
+    case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
+    case WAFER__JOB__REASON__RetryBackoff: return waits && !job->state.launch_refusals;
+    case WAFER__JOB__REASON__LaunchFailed: return waits && job->state.launch_refusals;
+    case WAFER__JOB__REASON__CheckpointBlocked: return job->unsettled && checkpoint_is_awaited(job);
+    case WAFER__JOB__REASON__ArrayLimit:
+        return job->array && job->spec->terms.array_parallel &&
+               job->array->running >= job->spec->terms.array_parallel;
+    case WAFER__JOB__REASON__NeverFits: return pool->systems && wanted > supply.known;
+    case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, job->spec->terms.level);
+    case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
+    case WAFER__JOB__REASON__Resources: return wanted > supply.widest;
+    case WAFER__JOB__REASON__Priority: {
+        const struct job *head = head_of(core, pool);
+        return head && (priority_of(head) < priority_of(job) ||
+                        (priority_of(head) == priority_of(job) && head->state.id < job->state.id));
+    }
+    default: return false;
+    }
+}
+
 /* ---- the pass ---- */
 
 static void pass_over(struct core *core, struct pool *pool)

@@ -74,7 +74,8 @@ struct progress { /* live */
     Wafer__Job__Phase phase;
     uint64_t step;
     int64_t loss_micro, samples_per_s_micro, eta_us;
-    bool has_loss, has_rate, has_eta;
+    bool has_loss, has_rate, has_eta, has_times;
+    Wafer__PhaseTimes times; /* of the attempt */
 };
 
 struct job {
@@ -252,6 +253,7 @@ struct ending {
     const int64_t *metric_micro;
     const char *detail;
     const char *system;
+    const Wafer__PhaseTimes *times; /* NULL: as last heard of */
 };
 
 void attempt_grant(struct core *core, struct job *job, struct system *const *systems, size_t count);
@@ -270,6 +272,22 @@ void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer_
 void job_end_back_off(Wafer__JobState *next);
 void job_timer_due(struct core *core, struct job *job);
 void job_timer_set(struct core *core, struct job *job);
+
+/* What the systems of the job have cost since they were granted. */
+int64_t attempt_cost(const struct core *core, const struct job *job);
+
+/* ---- attempt_state.c ---- */
+
+struct attempt_description {
+    Wafer__AttemptState state; /* of what is below, and of the core */
+    Wafer__PhaseTimes times;
+    char *systems[LIMIT_SYSTEMS];
+};
+/* The attempt as it is now, of a job that has systems. */
+void attempt_describe(const struct core *core, const struct job *job,
+                      struct attempt_description *ret);
+/* What an agent says of its phases; NULL: nothing. */
+void attempt_times(struct job *job, const Wafer__PhaseTimes *times);
 
 /* ---- checkpoints.c ---- */
 

@@ -330,6 +330,9 @@ Wafer__System *view_system(const struct core *core, const struct system *system)
     SET(view, drained, state->has_drained && state->drained);
     view->reason = text_copy(state->reason);
     view->since = view_time(state->since_us);
+    view->drain_reason = text_copy(state->drain_reason);
+    if (state->has_drained_us)
+        view->drained_at = view_time(state->drained_us);
     if (system->job)
         SET(view, job, system->job->state.id);
     if (system->host->link && system->host->speed > 0)

@@ -31,6 +31,7 @@ static Wafer__RunningJob *running_job(struct run *run, int64_t now_us)
     running->phase = run->phase;
     running->has_suspended = true;
     running->suspended = run->suspended;
+    running->times = run_phase_times(run, now_us);
     return running;
 }
 

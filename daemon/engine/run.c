@@ -12,6 +12,8 @@ void run_enter(struct run *run, enum run_state state, Wafer__Job__Phase phase, i
 {
     bool changed = run->phase != phase;
 
+    if (run->phase != WAFER__JOB__PHASE__QUEUE)
+        run->spent_us[run->phase] += now_us - run->phase_began_us;
     run->state = state;
     run->phase = phase;
     run->due_us = later(now_us, span_us);

@@ -73,7 +73,8 @@ struct run {
     int64_t anchor_us; /* steps are counted from here: */
     uint64_t anchor_step, target_step;
     int64_t loaded_us, last_save_us, phase_began_us;
-    uint64_t loaded_step, saved_step; /* UINT64_MAX: none */
+    int64_t spent_us[WAFER__JOB__PHASE__CLEANUP + 1]; /* before `phase_began_us` */
+    uint64_t loaded_step, saved_step;                 /* UINT64_MAX: none */
     bool io_done, suspended;
 
     double rate_smoothed; /* of the log's Rate */
@@ -120,6 +121,9 @@ void run_end(struct run *run, int64_t now_us, Wafer__Cause cause, const char *de
 /* Steps are executed in bulk: bring the training state to `now_us`. */
 void run_catch_up(struct run *run, int64_t now_us);
 uint64_t run_step(const struct run *run);
+
+/* How long it has been in each phase. */
+Wafer__PhaseTimes *run_phase_times(const struct run *run, int64_t now_us);
 
 /* For the agent to send and to keep. */
 void run_send_started(const struct run *run, struct agent_effects *effects);

@@ -18,6 +18,30 @@ static char *detail_copy(const char *detail)
 
 /* ---- messages ---- */
 
+Wafer__PhaseTimes *run_phase_times(const struct run *run, int64_t now_us)
+{
+    Wafer__PhaseTimes *times = MESSAGE_NEW(Wafer__PhaseTimes, phase_times);
+    const struct {
+        Wafer__Job__Phase phase;
+        int64_t *us;
+    } fields[] = {
+        { WAFER__JOB__PHASE__COMPILE, &times->compile_us },
+        { WAFER__JOB__PHASE__LOAD, &times->load_us },
+        { WAFER__JOB__PHASE__EXECUTE, &times->execute_us },
+        { WAFER__JOB__PHASE__CHECKPOINT, &times->checkpoint_us },
+        { WAFER__JOB__PHASE__CLEANUP, &times->cleanup_us },
+    };
+
+    times->has_compile_us = times->has_load_us = times->has_execute_us = true;
+    times->has_checkpoint_us = times->has_cleanup_us = true;
+    for (size_t i = 0; i < ELEMENTS(fields); i++) {
+        *fields[i].us = run->spent_us[fields[i].phase];
+        if (fields[i].phase == run->phase)
+            *fields[i].us += now_us - run->phase_began_us;
+    }
+    return times;
+}
+
 void run_send_started(const struct run *run, struct agent_effects *effects)
 {
     Wafer__Started *started = MESSAGE_NEW(Wafer__Started, started);
@@ -53,6 +77,7 @@ void run_send_progress(const struct run *run, int64_t now_us, struct agent_effec
     progress->time_us = now_us;
     progress->phase = run->phase;
     progress->step = run_step(run);
+    progress->times = run_phase_times(run, now_us);
     progress->has_loss_micro = loss->known;
     progress->loss_micro = loss->micro;
     progress->has_eval_micro = eval->known;
@@ -143,6 +168,7 @@ Wafer__AttemptEnd *run_attempt_end(const struct run *run, int64_t now_us)
     end->detail = detail_copy(run->detail);
     end->system = text_copy(run->failed_system);
     end->started = true;
+    end->times = run_phase_times(run, now_us);
     if (run->loaded) {
         struct digest digest;
         training_digest(&run->training, &digest);

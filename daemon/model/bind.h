@@ -75,6 +75,11 @@ char *bind_json_text(const ProtobufCMessage *message, bool pretty); /* the calle
 /* Only keys that are set, in schema order, as bind_yaml() reads them. The caller frees. */
 char *bind_yaml_text(const ProtobufCMessage *message);
 
+/* Each single value that is set, in the order of the schema: its path, as errors name it, and its
+ * text as in YAML but without quotes. */
+void bind_leaves(const ProtobufCMessage *message,
+                 void (*each)(void *userdata, const char *path, const char *text), void *userdata);
+
 /* Called for each key of the message itself that differs, with both values as people write them and
  * "default" for what is not set; both are NULL when one is a list or a message. */
 typedef void (*bind_differ_fn)(void *userdata, const char *key, const char *from, const char *to);

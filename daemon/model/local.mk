@@ -7,6 +7,7 @@ libmodel_a_SOURCES = \
   daemon/model/bind_error.c \
   daemon/model/bind_field.c daemon/model/bind_field.h \
   daemon/model/bind_json.c \
+  daemon/model/bind_leaves.c \
   daemon/model/bind_nearest.c \
   daemon/model/bind_parse.c \
   daemon/model/bind_place.c \

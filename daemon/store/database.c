@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/buffer.h"
+
 #define BUSY_MS 10000 /* somebody may look into the file with a shell */
 
 /* What the system said. SQLite forgets it when a COMMIT fails, errno does not. */
@@ -184,6 +186,18 @@ int database_open(const char *path, sqlite3 **ret, struct diag *diag)
 int database_open_reader(const char *path, sqlite3 **ret, struct diag *diag)
 {
     return open_connection(path, SQLITE_OPEN_READONLY, ret, diag);
+}
+
+int database_open_unused(const char *path, sqlite3 **ret, struct diag *diag)
+{
+    owned(buffer_done) struct buffer uri = BUFFER_EMPTY;
+
+    buffer_append_text(&uri, "file:");
+    for (const char *c = path; *c; c++)
+        buffer_format(&uri, strchr("?#%", *c) ? "%%%02x" : "%c", (unsigned char)*c);
+    buffer_append_text(&uri, "?immutable=1");
+    owned(free) char *text = buffer_text(&uri);
+    return open_connection(text, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, ret, diag);
 }
 
 sqlite3 *database_close(sqlite3 *database)

@@ -16,6 +16,8 @@
 int database_open(const char *path, sqlite3 **ret, struct diag *diag);
 /* For a second connection, which sees what has been committed. */
 int database_open_reader(const char *path, sqlite3 **ret, struct diag *diag);
+/* To look at a file that no process has open and that has no log: leaves no trace beside it. */
+int database_open_unused(const char *path, sqlite3 **ret, struct diag *diag);
 sqlite3 *database_close(sqlite3 *database); /* always NULL */
 /* After a failed sync: leave the files exactly as they are. */
 sqlite3 *database_abandon(sqlite3 *database);

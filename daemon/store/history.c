@@ -20,24 +20,29 @@ enum statement {
     ADD_EVENT,
     ADD_SPEC,
     ADD_SUBMISSION,
+    PUT_UPDATED,
     ADD_JOB,
     CHANGE_JOB,
     COUNT_JOB,
     PUT_CHECKPOINT,
     DELETE_CHECKPOINT,
+    FORGET_COPY,
     STATEMENTS,
 };
 
 static const char *const sql[STATEMENTS] = {
-    [ADD_EVENT] = "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text)"
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [ADD_EVENT] =
+        "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text, attempt)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [ADD_SPEC] = "INSERT INTO spec (body) VALUES (?1)",
     [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [PUT_UPDATED] = "INSERT OR REPLACE INTO updated VALUES (?1, ?2)",
     [CHANGE_JOB] = "UPDATE job SET view = ?4, state = ?5 WHERE id = ?1",
     [ADD_JOB] = "INSERT INTO job VALUES (?1, ?2, ?3, ?4, ?5)",
     [COUNT_JOB] = "INSERT INTO ended VALUES (?1, 1) ON CONFLICT DO UPDATE SET count = count + 1",
     [PUT_CHECKPOINT] = "INSERT INTO checkpoint VALUES (?1, ?2, ?3, ?4)"
                        " ON CONFLICT DO UPDATE SET step = ?3, body = ?4",
+    [FORGET_COPY] = "DELETE FROM copy",
     [DELETE_CHECKPOINT] = "DELETE FROM checkpoint WHERE number = ?1",
 };
 
@@ -116,9 +121,16 @@ static void bind_event(sqlite3_stmt *statement, const Wafer__Event *event)
     database_bind_text(statement, 8, event->text);
 }
 
-static int add_event(struct history *history, const Wafer__Event *event, struct diag *diag)
+static int add_event(struct history *history, const Wafer__Event *event,
+                     const Wafer__AttemptState *attempt, struct diag *diag)
 {
     sqlite3_stmt *statement = history->statements[ADD_EVENT];
+
+    sqlite3_bind_null(statement, 9);
+    if (attempt) {
+        pack(&history->packed, &attempt->base);
+        database_bind_bytes(statement, 9, buffer_data(&history->packed), history->packed.length);
+    }
 
     database_bind(statement, 1, event->job);
     database_bind_text(statement, 2, event->kind);
@@ -161,6 +173,19 @@ static int add_submission(struct history *history, const Wafer__Record *record,
     database_bind(statement, 3, (uint64_t)spec);
     bind_event(statement, event);
     return step(history, ADD_SUBMISSION, diag);
+}
+
+static int put_updated(struct history *history, const Wafer__Record *record, struct diag *diag)
+{
+    sqlite3_stmt *statement = history->statements[PUT_UPDATED];
+    int64_t spec = 0;
+    int r = add_spec(history, record->spec, &spec, diag);
+
+    if (r < 0)
+        return r;
+    database_bind(statement, 1, record->job);
+    database_bind(statement, 2, (uint64_t)spec);
+    return step(history, PUT_UPDATED, diag);
 }
 
 static int put_job(struct history *history, const Wafer__Record *record, enum statement which,
@@ -219,9 +244,13 @@ int history_add(struct history *history, const Wafer__Record *record, struct dia
     if (record->job && store_event_of(record, &event, &at))
         r = record->kind == WAFER__RECORD_KIND__JOB_SUBMITTED
                 ? add_submission(history, record, &event, diag)
-                : add_event(history, &event, diag);
+                : add_event(history, &event, record->attempt, diag);
+    if (r >= 0 && record->kind == WAFER__RECORD_KIND__JOB_UPDATED && record->has_spec)
+        r = put_updated(history, record, diag);
     if (r >= 0 && record->view && record->job_state)
         r = add_job(history, record, diag);
+    if (r >= 0 && record->kind == WAFER__RECORD_KIND__STATE_RESTORED)
+        r = step(history, FORGET_COPY, diag);
     if (r >= 0 && record->checkpoint)
         r = put_checkpoint(history, record->checkpoint, diag);
     return r;

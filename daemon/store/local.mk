@@ -1,6 +1,8 @@
 # daemon/store — journal, snapshots, history; SQLite
 noinst_LIBRARIES += libstore.a
 libstore_a_SOURCES = \
+  daemon/store/backup.c \
+  daemon/store/check.c \
   daemon/store/database.c daemon/store/database.h \
   daemon/store/event.c \
   daemon/store/frame.c daemon/store/frame.h \

@@ -60,3 +60,14 @@ int lock_take(const char *dir, int *ret_fd, struct diag *diag)
     *ret_fd = fd_take(&fd);
     return 0;
 }
+
+pid_t lock_holder(const char *dir)
+{
+    owned(free) char *path = text_format("%s/lock", dir);
+    owned(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct flock holder = whole_file();
+
+    if (fd < 0 || fcntl(fd, F_GETLK, &holder) < 0 || holder.l_type == F_UNLCK)
+        return 0;
+    return holder.l_pid;
+}

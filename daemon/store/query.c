@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/memory.h"
@@ -154,13 +155,16 @@ static int read_job(struct store *store, uint64_t id, struct store_job *job, str
     return refresh(store, job->view, diag);
 }
 
-/* The submission that made the job: of its own, or of the array that it is an element of. */
+/* What it was updated to, or what the submission had: its own, or of the array that it is an
+ * element of. */
 static int read_spec(struct store *store, uint64_t id, ProtobufCBinaryData *spec, struct diag *diag)
 {
     owned(sqlite3_finalize) sqlite3_stmt *statement = NULL;
     int r = prepare(store,
-                    "SELECT body FROM spec WHERE number = (SELECT CASE WHEN ?1 < job + count"
-                    " THEN spec END FROM submission WHERE job <= ?1 ORDER BY job DESC LIMIT 1)",
+                    "SELECT body FROM spec WHERE number = coalesce("
+                    "(SELECT spec FROM updated WHERE job = ?1),"
+                    " (SELECT CASE WHEN ?1 < job + count"
+                    " THEN spec END FROM submission WHERE job <= ?1 ORDER BY job DESC LIMIT 1))",
                     &statement, diag);
 
     if (r < 0)
@@ -186,6 +190,51 @@ int store_history_job(struct store *store, uint64_t id, struct store_job *ret, s
     *ret = job;
     job = (struct store_job){ .view = NULL };
     return 0;
+}
+
+/* ---- what a job has been through ---- */
+
+static int emit_past(sqlite3_stmt *statement, uint64_t job, const struct store_past_ops *ops,
+                     void *userdata, struct diag *diag)
+{
+    const char *kind = (const char *)sqlite3_column_text(statement, 1);
+
+    if (sqlite3_column_type(statement, 2) != SQLITE_NULL) {
+        Wafer__AttemptState *attempt =
+            (Wafer__AttemptState *)unpack(statement, 2, &wafer__attempt_state__descriptor);
+        if (!attempt)
+            return fail_malformed("an attempt of job", job, diag);
+        ops->attempt(userdata, attempt);
+        wafer__attempt_state__free_unpacked(attempt, NULL);
+    } else {
+        ops->hold(userdata, sqlite3_column_int64(statement, 0), strcmp(kind, "JOB_HELD") == 0);
+    }
+    return 0;
+}
+
+int store_history_past(struct store *store, uint64_t job, const struct store_past_ops *ops,
+                       void *userdata, struct diag *diag)
+{
+    owned(sqlite3_finalize) sqlite3_stmt *statement = NULL;
+    int r = prepare(store,
+                    "WITH origin AS (SELECT * FROM submission WHERE job <= ?1"
+                    " ORDER BY job DESC LIMIT 1)"
+                    " SELECT time_us, 'JOB_HELD', NULL, sequence FROM origin"
+                    " WHERE ?1 < job + count AND text = 'held'"
+                    " UNION ALL SELECT time_us, kind, attempt, sequence FROM event WHERE job = ?1"
+                    " AND (attempt IS NOT NULL OR kind IN ('JOB_HELD', 'JOB_RELEASED'))"
+                    " ORDER BY 4",
+                    &statement, diag);
+
+    if (r < 0)
+        return r;
+    database_bind(statement, 1, job);
+    while ((r = next(store, statement, diag)) > 0) {
+        r = emit_past(statement, job, ops, userdata, diag);
+        if (r < 0)
+            return r;
+    }
+    return r;
 }
 
 int store_history_name(struct store *store, uid_t uid, const char *name, uint64_t *ret_id)

@@ -36,6 +36,14 @@ static const char *const steps[] = {
     "CREATE TABLE checkpoint (number INTEGER PRIMARY KEY, job INTEGER NOT NULL,"
     " step INTEGER NOT NULL, body BLOB NOT NULL) STRICT;"
     "CREATE INDEX checkpoint_by_job ON checkpoint (job, step);",
+    /* updated   the newest spec of a job that no longer has that of its submission
+     * attempt   what the event ended, if it ended one; in its row, since jobs end by the thousand
+     */
+    "CREATE TABLE updated (job INTEGER PRIMARY KEY, spec INTEGER NOT NULL) STRICT;"
+    "ALTER TABLE event ADD COLUMN attempt BLOB;"
+    /* copy      a row in it, in a copy that was made by store_backup() and that nobody has run yet
+     */
+    "CREATE TABLE copy (made_us INTEGER NOT NULL) STRICT;",
 };
 
 #define VERSION ((int64_t)ELEMENTS(steps))
@@ -97,4 +105,9 @@ int schema_upgrade(sqlite3 *database, struct diag *diag)
             return r;
     }
     return 0;
+}
+
+int64_t schema_version(void)
+{
+    return VERSION;
 }

@@ -59,6 +59,37 @@ struct store_load_ops {
 int store_load(struct store *store, const struct store_load_ops *ops, void *userdata,
                struct diag *diag);
 
+/* This is a copy, made by store_backup(), that nobody has run yet: what was given out since is in
+ * no journal. It is so until a STATE_RESTORED record is durable. */
+int store_is_copy(struct store *store, bool *ret, struct diag *diag);
+
+/* ---- a directory that another process may have open ---- */
+
+struct store_check {
+    pid_t holder;    /* who has it; 0: nobody */
+    int64_t version; /* of the schema, and what this program reads: */
+    int64_t version_known;
+    uint64_t rows, records, last_sequence;
+    uint64_t damaged; /* rows whose hash does not fit, or with records that cannot be read */
+    struct diag first_damage;
+    bool is_copy;
+    int64_t newest_us;    /* of a record */
+    uint32_t speed;       /* of the cluster clock; 0: not known */
+    uint64_t checkpoints; /* that can be resumed from */
+};
+/* Read everything and change nothing. `checkpoint` is told of each checkpoint that the state points
+ * at; it may be NULL. What is damaged is counted, not an error.
+ * -ENOENT  there is no state here */
+int store_check(const char *dir,
+                void (*checkpoint)(void *userdata, const Wafer__CheckpointState *checkpoint),
+                void *userdata, struct store_check *ret, struct diag *diag);
+
+/* Copy the state as it is at one moment, of a running daemon too, to `to`, a new directory:
+ * state.db marked as a copy, its chain read back, all of it synced. `to` is no state before it is
+ * whole. -EEXIST  `to` is there already; -EBADMSG  what was copied is damaged */
+int store_backup(const char *dir, const char *to, int64_t time_us, struct store_check *ret,
+                 struct diag *diag);
+
 /* ---- writing ---- */
 
 struct store_batch {
@@ -133,6 +164,15 @@ void store_checkpoints_free(Wafer__CheckpointState **checkpoints, size_t count);
 int store_history_events(struct store *store, uint64_t job, size_t limit,
                          void (*each)(void *userdata, const Wafer__Event *event), void *userdata,
                          struct diag *diag);
+
+/* What a job has been through, in order: its attempts that are over, and when it began (`held`) and
+ * ceased to be held by somebody. What one version did not keep yet is left out. */
+struct store_past_ops {
+    void (*attempt)(void *userdata, const Wafer__AttemptState *attempt); /* borrowed */
+    void (*hold)(void *userdata, int64_t time_us, bool held);
+};
+int store_history_past(struct store *store, uint64_t job, const struct store_past_ops *ops,
+                       void *userdata, struct diag *diag);
 
 /* What people read of a record; false when it is nobody's business. Strings are borrowed. */
 bool store_event_of(const Wafer__Record *record, Wafer__Event *ret, Wafer__Time *ret_at);

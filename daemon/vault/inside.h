@@ -5,7 +5,7 @@
 #include "vault/vault.h"
 
 struct vault {
-    int checkpoints, logs; /* directories */
+    int root, checkpoints, logs; /* directories */
 };
 
 /* The cause of a failure in words that say what would help. */

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libvault.a
 libvault_a_SOURCES = \
   daemon/vault/checkpoint.c \
   daemon/vault/directory.c daemon/vault/directory.h \
+  daemon/vault/floor.c \
   daemon/vault/inside.h \
   daemon/vault/log.c \
   daemon/vault/vault.c daemon/vault/vault.h

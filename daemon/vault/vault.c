@@ -46,7 +46,7 @@ int vault_open(const char *dir, struct vault **ret, struct diag *diag)
     owned(vault_close) struct vault *vault = NEW(struct vault);
     owned(fd_close) int root = -1;
 
-    vault->checkpoints = vault->logs = -1;
+    vault->root = vault->checkpoints = vault->logs = -1;
     int r = root_open(dir, &root);
     if (r < 0)
         return diag_fail(diag, r, "vault %s: cannot open or create this directory: %s", dir,
@@ -59,6 +59,7 @@ int vault_open(const char *dir, struct vault **ret, struct diag *diag)
     if (r < 0)
         return diag_fail(diag, r, "vault %s: cannot open or create %s: %s", dir,
                          vault->checkpoints < 0 ? "ckpt" : "logs", vault_reason(r));
+    vault->root = fd_take(&root);
     *ret = TAKE(vault);
     return 0;
 }
@@ -66,6 +67,7 @@ int vault_open(const char *dir, struct vault **ret, struct diag *diag)
 struct vault *vault_close(struct vault *vault)
 {
     if (vault) {
+        fd_closep(&vault->root);
         fd_closep(&vault->checkpoints);
         fd_closep(&vault->logs);
         free(vault);

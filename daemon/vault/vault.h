@@ -7,6 +7,7 @@
  *
  *     ckpt/<job>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
  *     logs/<job>/<attempt>/<first offset, 12 digits>.log
+ *     floor
  *
  * The job is the one that wrote it: epochs count for each job, so two jobs of one lineage would
  * meet at one place if it were named by the lineage.
@@ -81,6 +82,20 @@ int vault_delete(struct vault *vault, const struct vault_place *place, struct di
  * delete the place it is told of. Anything but 0 from it ends the walk and is returned. */
 int vault_walk(struct vault *vault, int (*each)(void *userdata, const struct vault_place *place),
                void *userdata, struct diag *diag);
+
+/* What was given out, kept where the state is not: a state that is put back from a copy has
+ * forgotten it. No job id at or above `next_job`, and no term above `term`, was ever given. */
+struct vault_floor {
+    uint64_t term, next_job;
+};
+/* -ENOENT: none was written yet; -EBADMSG */
+int vault_floor_read(struct vault *vault, struct vault_floor *ret, struct diag *diag);
+/* Durable when it returns; the old one stays when it fails. */
+int vault_floor_write(struct vault *vault, const struct vault_floor *floor, struct diag *diag);
+/* The highest job that has anything here, for a vault without a floor; 0: none. */
+int vault_last_job(struct vault *vault, uint64_t *ret, struct diag *diag);
+/* The highest attempt of the job that has a log; 0: none. */
+uint32_t vault_log_last_attempt(struct vault *vault, uint64_t job);
 
 /* Append whole lines to the log of an attempt at `offset`, which must be its length; a repeat of
  * what is there already does nothing. Segments of at most 1 MiB end at a line's end, except that a

@@ -52,6 +52,8 @@ void render_record(struct buffer *text, const Wafer__Record *record)
     if (record->queue)
         buffer_format(text, " queue=%s%s", record->queue->name,
                       record->queue->stopped ? " stopped" : "");
+    if (record->has_next_job)
+        number(text, "next_job", record->next_job);
     if (record->array_count)
         number(text, "array_count", record->array_count);
     if (record->has_cause)
@@ -70,6 +72,36 @@ static void render_view(struct buffer *text, const Wafer__Job *view)
         buffer_format(text, " %s", NAME(job__state, view->state));
     if (view->reason)
         buffer_format(text, " %s", NAME(job__reason, view->reason->code));
+}
+
+static void render_explanation(struct buffer *text, const Wafer__Explanation *explanation)
+{
+    const Wafer__Job__WaitReason *reason = explanation->job->reason;
+
+    render_view(text, explanation->job);
+    if (reason && reason->est_start)
+        buffer_format(text, " start=%llds", (long long)(reason->est_start->us / 1000000));
+    if (explanation->has_position)
+        buffer_format(text, " position=%llu/%llu", (unsigned long long)explanation->position,
+                      (unsigned long long)explanation->queued);
+    for (size_t i = 0; i < explanation->n_systems; i++) {
+        const Wafer__Explanation__SystemUse *use = explanation->systems[i];
+        buffer_format(text, "\n%20s%s %s", "", use->system,
+                      NAME(explanation__system_use__use, use->use));
+        if (use->has_job)
+            number(text, "job", use->job);
+        if (use->until)
+            buffer_format(text, " until=%llds", (long long)(use->until->us / 1000000));
+        if (use->reason)
+            buffer_format(text, " \"%s\"", use->reason);
+    }
+    for (size_t i = 0; i < explanation->n_checks; i++)
+        buffer_format(text, "\n%20s%s %s: %s", "", explanation->checks[i]->holds ? "also" : "not",
+                      NAME(job__reason, explanation->checks[i]->reason),
+                      explanation->checks[i]->text);
+    for (size_t i = 0; i < explanation->n_advice; i++)
+        buffer_format(text, "\n%20s%s: %s", "", explanation->advice[i]->text,
+                      explanation->advice[i]->command ? explanation->advice[i]->command : "-");
 }
 
 static void render_reply(struct buffer *text, const Wafer__Response *reply)
@@ -144,7 +176,11 @@ void render_effect(struct buffer *text, const struct effect *effect)
     buffer_format(text, "%10s", "");
     switch (effect->type) {
     case EFFECT_REPLY: render_reply(text, effect->response); break;
-    case EFFECT_HISTORY: buffer_append_text(text, "history"); break;
+    case EFFECT_HISTORY:
+        buffer_append_text(text, "history");
+        if (effect->response && effect->response->body_case == WAFER__RESPONSE__BODY_EXPLANATION)
+            render_explanation(text, effect->response->explanation);
+        break;
     case EFFECT_SUBSCRIBE: buffer_append_text(text, "subscribe"); break;
     case EFFECT_LOGS: buffer_append_text(text, "logs"); break;
     case EFFECT_AGENT: render_agent(text, effect->to_agent); break;

@@ -202,6 +202,21 @@ static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t fac
     step(scenario);
 }
 
+/* The words that nothing else has read are assignments, as of --set. */
+static size_t take_sets(struct scenario *scenario, const char *sets[static WORDS + 1])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < scenario->count; i++)
+        if (!scenario->used[i]) {
+            for (char *plus = scenario->words[i]; (plus = strchr(plus, '+'));)
+                *plus = ' '; /* words end at a space: 1.00+EUR */
+            sets[count++] = scenario->words[i];
+            scenario->used[i] = true;
+        }
+    return count;
+}
+
 static void on_submit(struct scenario *scenario)
 {
     static const char base[] = "{apiVersion: wafer/v1, kind: Job, name: a, workload: {model: "
@@ -211,19 +226,12 @@ static void on_submit(struct scenario *scenario)
     Wafer__SubmitRequest submit = WAFER__SUBMIT_REQUEST__INIT;
     struct bind_errors errors = { .items = NULL };
     const char *sets[WORDS + 1] = { NULL };
-    size_t set_count = 0;
     uint64_t facts_job = value(scenario, "facts", 0);
 
     submit.key = (char *)word(scenario, "key", NULL);
     SET(&submit, hold, value(scenario, "hold", 0) != 0);
     word(scenario, "uid", NULL);
-    for (size_t i = 0; i < scenario->count; i++)
-        if (!scenario->used[i]) {
-            for (char *plus = scenario->words[i]; (plus = strchr(plus, '+'));)
-                *plus = ' '; /* words end at a space: 1.00+EUR */
-            sets[set_count++] = scenario->words[i];
-            scenario->used[i] = true;
-        }
+    take_sets(scenario, sets);
     int r = job_spec_read(base, sizeof(base) - 1, sets, &submit.spec, &errors);
     ck_assert_msg(r == 0, "%s: %s", errors.count ? errors.items[0].field : "",
                   errors.count ? errors.items[0].text : "");
@@ -255,7 +263,9 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     Wafer__ResumeRequest resume = WAFER__RESUME_REQUEST__INIT;
     Wafer__ShowRequest show = WAFER__SHOW_REQUEST__INIT;
     Wafer__CheckpointPruneRequest prune = WAFER__CHECKPOINT_PRUNE_REQUEST__INIT;
+    Wafer__ExplainRequest explain = WAFER__EXPLAIN_REQUEST__INIT;
 
+    explain.target = &target;
     cancel.target = hold.target = release.target = requeue.target = resume.target = show.target =
         prune.target = &target;
     if (strcmp(verb, "cancel") == 0) {
@@ -274,6 +284,9 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     } else if (strcmp(verb, "show") == 0) {
         request.body_case = WAFER__REQUEST__BODY_SHOW;
         request.show = &show;
+    } else if (strcmp(verb, "explain") == 0) {
+        request.body_case = WAFER__REQUEST__BODY_EXPLAIN;
+        request.explain = &explain;
     } else if (strcmp(verb, "prune") == 0) {
         request.body_case = WAFER__REQUEST__BODY_CHECKPOINT_PRUNE;
         request.checkpoint_prune = &prune;
@@ -287,6 +300,24 @@ static void on_job_request(struct scenario *scenario, const char *verb)
         request.body_case = WAFER__REQUEST__BODY_RESUME;
         request.resume = &resume;
     }
+    ask(scenario, &request, target.job);
+}
+
+static void on_update(struct scenario *scenario)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__UpdateRequest update = WAFER__UPDATE_REQUEST__INIT;
+    Wafer__Target target = target_of(scenario);
+    const char *sets[WORDS + 1];
+
+    update.target = &target;
+    if (word(scenario, "if_version", NULL))
+        SET(&update, if_version, value(scenario, "if_version", 0));
+    word(scenario, "uid", NULL);
+    update.n_set = take_sets(scenario, sets);
+    update.set = (char **)sets;
+    request.body_case = WAFER__REQUEST__BODY_UPDATE;
+    request.update = &update;
     ask(scenario, &request, target.job);
 }
 
@@ -347,7 +378,7 @@ static Wafer__Fence fence_of(struct scenario *scenario)
 
     uint64_t job = value(scenario, "job", value(scenario, "running", 1));
 
-    fence.term = 1;
+    fence.term = value(scenario, "term", 1);
     fence.epoch = strcmp(word(scenario, "epoch", ""), "now") == 0 && job < 64
                       ? scenario->epochs[job]
                       : value(scenario, "epoch", 1);
@@ -529,6 +560,40 @@ static void on_restart(struct scenario *scenario)
     take(scenario);
 }
 
+static uint32_t last_attempt(void *userdata, uint64_t job)
+{
+    return job == 1 ? *(uint32_t *)userdata : 0;
+}
+
+/* A copy that was made after record `at` is put in place of the state. */
+static void on_restore(struct scenario *scenario)
+{
+    size_t at = value(scenario, "at", 0);
+    uint32_t attempt = (uint32_t)value(scenario, "attempt", 0); /* of job 1, in the vault */
+    struct core_restoration restoration = { .term = value(scenario, "term", 2),
+                                            .next_job = value(scenario, "next_job", 1000),
+                                            .last_attempt = last_attempt,
+                                            .userdata = &attempt };
+    struct diag diag = { 0 };
+
+    ck_assert_uint_le(at, scenario->journal.count);
+    while (scenario->journal.count > at)
+        wafer__record__free_unpacked(scenario->journal.items[--scenario->journal.count], NULL);
+    core_free(scenario->core);
+    core_free(scenario->shadow);
+    scenario->core = make_core();
+    scenario->shadow = make_core();
+    for (size_t i = 0; i < at; i++) {
+        ck_assert_int_eq(core_apply(scenario->core, scenario->journal.items[i], &diag), 0);
+        ck_assert_int_eq(core_apply(scenario->shadow, scenario->journal.items[i], &diag), 0);
+    }
+    core_restore(scenario->core, scenario->input.time_us, scenario->input.mono_us, &restoration,
+                 &scenario->records, &scenario->effects);
+    core_recover(scenario->core, scenario->input.time_us, scenario->input.mono_us,
+                 &scenario->records, &scenario->effects);
+    take(scenario);
+}
+
 static void on_plain(struct scenario *scenario, enum input_type type)
 {
     scenario->input.type = type;
@@ -557,6 +622,8 @@ static const struct {
     { "release", .with_verb = on_job_request },
     { "requeue", .with_verb = on_job_request },
     { "resume", .with_verb = on_job_request },
+    { "update", .alone = on_update },
+    { "explain", .with_verb = on_job_request },
     { "show", .with_verb = on_job_request },
     { "prune", .with_verb = on_job_request },
     { "pin", .with_verb = on_checkpoint_request },
@@ -582,6 +649,7 @@ static const struct {
     { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
     { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
     { "restart", .alone = on_restart },
+    { "restore", .alone = on_restore },
 };
 
 struct scenario *scenario_new(void)

@@ -6,6 +6,7 @@ tests_daemon_tests = \
   tests/daemon/test_options \
   tests/daemon/test_pipeline \
   tests/daemon/test_reload \
+  tests/daemon/test_report \
   tests/daemon/test_ring \
   tests/daemon/test_settings \
   tests/daemon/test_streams
@@ -35,6 +36,10 @@ tests_daemon_test_options_LDADD = $(tests_daemon_libs)
 tests_daemon_test_pipeline_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_daemon_test_pipeline_CFLAGS = $(TEST_CFLAGS)
 tests_daemon_test_pipeline_LDADD = $(tests_daemon_libs)
+
+tests_daemon_test_report_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_daemon_test_report_CFLAGS = $(TEST_CFLAGS)
+tests_daemon_test_report_LDADD = $(tests_daemon_libs)
 
 tests_daemon_test_reload_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_daemon_test_reload_CFLAGS = $(TEST_CFLAGS)

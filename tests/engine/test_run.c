@@ -99,6 +99,7 @@ START_TEST(phases_follow_one_another)
         WAFER__JOB__PHASE__CHECKPOINT, WAFER__JOB__PHASE__CLEANUP,
     };
     size_t phase = 0;
+    int64_t began_us = world.now_us;
 
     world_start(&world, 7, 1, spec, "s1");
     ck_assert_uint_eq(world_count_started(&world, 7), 1);
@@ -115,6 +116,12 @@ START_TEST(phases_follow_one_another)
     ck_assert_int_eq(end_of(7)->cause, WAFER__CAUSE__FINISHED);
     ck_assert_uint_eq(end_of(7)->step, 1000);
     ck_assert(end_of(7)->started);
+    const Wafer__PhaseTimes *times = end_of(7)->times;
+    ck_assert(times->compile_us > 0 && times->load_us > 0 && times->execute_us > 0);
+    ck_assert(times->checkpoint_us > 0 && times->cleanup_us > 0);
+    ck_assert_int_eq(times->compile_us + times->load_us + times->execute_us + times->checkpoint_us +
+                         times->cleanup_us,
+                     end_of(7)->time_us - began_us);
     ck_assert_uint_eq(end_of(7)->digest.len, DIGEST_BYTES);
 }
 END_TEST

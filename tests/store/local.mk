@@ -6,6 +6,7 @@ tests_store_tests = \
   tests/store/test_snapshot \
   tests/store/test_history \
   tests/store/test_fault \
+  tests/store/test_backup \
   tests/store/test_crash \
   tests/store/test_version
 check_PROGRAMS += $(tests_store_tests)
@@ -19,6 +20,11 @@ tests_store_test_store_SOURCES = tests/store/test_store.c $(tests_store_shared)
 tests_store_test_store_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_store_test_store_CFLAGS = $(TEST_CFLAGS)
 tests_store_test_store_LDADD = $(TEST_STORE_LIBS)
+
+tests_store_test_backup_SOURCES = tests/store/test_backup.c $(tests_store_shared)
+tests_store_test_backup_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_store_test_backup_CFLAGS = $(TEST_CFLAGS)
+tests_store_test_backup_LDADD = $(TEST_STORE_LIBS)
 
 tests_store_test_row_SOURCES = tests/store/test_row.c $(tests_store_shared)
 tests_store_test_row_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -1,0 +1,275 @@
+/* explain — why a job waits or has ended, in a screen; the facts are the controller's. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "cli/connection.h"
+#include "cli/job_text.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "cli/run.h"
+#include "cli/targets.h"
+#include "cli/units.h"
+#include "cli/user.h"
+#include "model/job.h"
+
+#define SYSTEMS_TOLD 4 /* of each use, by name */
+
+static void page_text(const struct command *command, const char *name, struct buffer *value)
+{
+    owned(free) char *text = buffer_text(value);
+
+    page_field(command, name, text);
+}
+
+static void print_heading(const struct command *command, const Wafer__Explanation *explanation)
+{
+    const Wafer__Job *job = explanation->job;
+    const Wafer__Job__WaitReason *reason = job->reason;
+    owned(free) char *why = job_why_text(job);
+
+    page_heading(command, job->state < JOB_STATES ? job_style(job) : STYLE_NONE, "%s %s %s%s%s",
+                 job_id_text(job).text, job->name ? job->name : "-",
+                 job->has_state ? job_state_name(job->state) : "-", job->has_phase ? " " : "",
+                 job->has_phase ? job_phase_name(job->phase) : "");
+    if (*why)
+        page_field(command, reason ? "reason" : "cause", why);
+    else if (job->detail && *job->detail)
+        page_field(command, "detail", job->detail);
+    if (reason && reason->since)
+        page_time(command, "since", reason->since);
+    for (size_t i = 0; reason && i < reason->n_blockers; i++)
+        if (reason->blockers[i]->has_id)
+            page_format(command, "blocked by", "%s %" PRIu64, reason->blockers[i]->kind,
+                        reason->blockers[i]->id);
+}
+
+/* ---- who has the systems ---- */
+
+static size_t count_use(const Wafer__Explanation *explanation,
+                        Wafer__Explanation__SystemUse__Use use)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < explanation->n_systems; i++)
+        count += explanation->systems[i]->use == use;
+    return count;
+}
+
+static void tell_use(const struct command *command, const Wafer__Explanation__SystemUse *use,
+                     struct buffer *value)
+{
+    bool is_busy = use->use == WAFER__EXPLANATION__SYSTEM_USE__USE__BUSY;
+
+    buffer_format(value, "%s", use->system);
+    if (is_busy && use->has_job)
+        buffer_format(value, " by job %" PRIu64, use->job);
+    if (use->until)
+        buffer_format(value, " until %s at most", units_time(use->until->us, command->utc).text);
+    if (use->reason && *use->reason)
+        buffer_format(value, ": %s", use->reason);
+    if (use->since)
+        buffer_format(value, ", since %s", units_time(use->since->us, command->utc).text);
+}
+
+static void print_use(const struct command *command, const Wafer__Explanation *explanation,
+                      Wafer__Explanation__SystemUse__Use which, const char *name)
+{
+    owned(buffer_done) struct buffer value = BUFFER_EMPTY;
+    size_t told = 0, count = count_use(explanation, which);
+
+    if (count == 0)
+        return;
+    buffer_format(&value, "%zu %s", count, name);
+    for (size_t i = 0; i < explanation->n_systems && told < SYSTEMS_TOLD; i++) {
+        if (explanation->systems[i]->use != which)
+            continue;
+        buffer_append_text(&value, told++ ? "; " : " (");
+        tell_use(command, explanation->systems[i], &value);
+    }
+    buffer_append_text(&value, count > told ? "; ...)" : ")");
+    page_text(command, "", &value);
+}
+
+static void print_systems(const struct command *command, const Wafer__Explanation *explanation)
+{
+    const Wafer__Job__Systems *systems = explanation->job->systems;
+
+    if (!explanation->n_systems)
+        return;
+    page_format(command, "systems", "needs %" PRIu32 "; pool %s has %zu",
+                systems ? systems->requested : 0,
+                explanation->job->pool ? explanation->job->pool : "-", explanation->n_systems);
+    print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__FREE, "free");
+    print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__BUSY, "busy");
+    print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__DRAINED, "drained");
+    print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__DOWN, "down");
+}
+
+/* ---- the rest ---- */
+
+static void print_checks(const struct command *command, const Wafer__Explanation *explanation,
+                         bool holds, const char *name)
+{
+    owned(buffer_done) struct buffer value = BUFFER_EMPTY;
+
+    for (size_t i = 0; i < explanation->n_checks; i++)
+        if (explanation->checks[i]->holds == holds)
+            buffer_format(&value, "%s%s", value.length ? ", " : "", explanation->checks[i]->text);
+    if (value.length)
+        page_text(command, name, &value);
+}
+
+static char *start_text(const struct command *command, const Wafer__Job *job)
+{
+    const Wafer__Job__WaitReason *reason = job->reason;
+
+    if (!reason || !reason->est_start)
+        return text_copy("n/a");
+    return text_format("by %s%s%s%s", units_time(reason->est_start->us, command->utc).text,
+                       reason->est_basis ? " (" : "", reason->est_basis ? reason->est_basis : "",
+                       reason->est_basis ? ")" : "");
+}
+
+static void print_start(const struct command *command, const Wafer__Explanation *explanation)
+{
+    owned(free) char *start = start_text(command, explanation->job);
+
+    if (!explanation->job->reason)
+        return;
+    if (explanation->has_position)
+        page_format(command, "position", "%" PRIu64 " of %" PRIu64, explanation->position,
+                    explanation->queued);
+    page_field(command, "start", start);
+}
+
+static void print_attempts(const struct command *command, const Wafer__Explanation *explanation)
+{
+    for (size_t i = 0; i < explanation->n_attempts; i++) {
+        const Wafer__Attempt *attempt = explanation->attempts[i];
+        owned(buffer_done) struct buffer value = BUFFER_EMPTY;
+
+        if (attempt->attempt)
+            buffer_format(&value, "%" PRIu32 ": ", attempt->attempt);
+        else
+            buffer_append_text(&value, "not started: ");
+        for (size_t j = 0; j < attempt->n_systems && j < SYSTEMS_TOLD; j++)
+            buffer_format(&value, "%s%s", j ? " " : "on ", attempt->systems[j]);
+        buffer_format(&value, ", step %" PRIu64 " to %" PRIu64, attempt->first_step,
+                      attempt->last_step);
+        if (attempt->steps_lost)
+            buffer_format(&value, ", %" PRIu64 " lost", attempt->steps_lost);
+        buffer_format(&value, ", %s",
+                      !attempt->ended_at   ? "goes on"
+                      : attempt->has_cause ? cause_name(attempt->cause)
+                                           : "n/a");
+        if (attempt->detail && *attempt->detail)
+            buffer_format(&value, ": %s", attempt->detail);
+        page_text(command, i ? "" : "attempts", &value);
+    }
+}
+
+static void print_advice(const struct command *command, const Wafer__Explanation *explanation)
+{
+    for (size_t i = 0; i < explanation->n_advice; i++) {
+        const Wafer__Explanation__Advice *advice = explanation->advice[i];
+        page_format(command, i ? "" : "you can", "%s%s%s", advice->text,
+                    advice->command ? ": " : "", advice->command ? advice->command : "");
+    }
+}
+
+static void print_page(const struct command *command, const Wafer__Explanation *explanation)
+{
+    print_heading(command, explanation);
+    print_systems(command, explanation);
+    print_checks(command, explanation, true, "also");
+    print_checks(command, explanation, false, "not because");
+    print_start(command, explanation);
+    print_attempts(command, explanation);
+    print_advice(command, explanation);
+}
+
+static void print_plain(const Wafer__Explanation *explanation)
+{
+    const Wafer__Job *job = explanation->job;
+    struct record record = { 0 };
+
+    output_number(&record, true, job->id);
+    output_text(&record, job->has_state ? job_state_name(job->state) : NULL);
+    output_text(&record, job->reason      ? job_reason_name(job->reason->code)
+                         : job->has_cause ? cause_name(job->cause)
+                                          : NULL);
+    output_text(&record, job->reason ? job->reason->detail : job->detail);
+    output_time(&record, job->reason ? job->reason->since : job->ended_at);
+    output_number(&record, explanation->has_position, explanation->position);
+    output_number(&record, explanation->has_queued, explanation->queued);
+    output_time(&record, job->reason ? job->reason->est_start : NULL);
+    output_end(&record);
+}
+
+/* --fix: the commands alone, one a line; what no command does is told on the side. */
+static int print_fixes(const struct command *command, const Wafer__Explanation *explanation)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < explanation->n_advice; i++) {
+        const Wafer__Explanation__Advice *advice = explanation->advice[i];
+        if (advice->command)
+            output_line(command, "%s", advice->command);
+        else
+            message_note(command, "%s", advice->text);
+        count += advice->command != NULL;
+    }
+    return count ? 0 : EXIT_NOTHING_MATCHED;
+}
+
+static int print_start_alone(const struct command *command, const Wafer__Explanation *explanation)
+{
+    const Wafer__Job *job = explanation->job;
+    owned(free) char *start = start_text(command, job);
+
+    output_line(command, "%s",
+                job->started_at && !job->reason ? units_time(job->started_at->us, command->utc).text
+                                                : start);
+    return 0;
+}
+
+int run_explain(const struct command *command)
+{
+    owned(connection_close) struct connection *connection = NULL;
+    owned(response_free) Wafer__Response *response = NULL;
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__ExplainRequest body = WAFER__EXPLAIN_REQUEST__INIT;
+    Wafer__ExplanationItem item = WAFER__EXPLANATION_ITEM__INIT;
+    Wafer__Target target;
+    int exit = target_read(command, command->targets[0], &target);
+
+    body.target = &target;
+    request.body_case = WAFER__REQUEST__BODY_EXPLAIN;
+    request.explain = &body;
+    if (!exit)
+        exit = connection_open(command, &connection);
+    if (!exit)
+        exit = connection_call(connection, &request, BIT(WAFER__RESPONSE__BODY_EXPLANATION),
+                               &response);
+    if (exit)
+        return exit;
+    user_fill(response->explanation->job);
+    item.schema = (char *)"wafer.explain/v1";
+    item.item = response->explanation;
+    if (output_document(command, &item.base))
+        return 0;
+    if (command->format == FORMAT_PLAIN)
+        print_plain(item.item);
+    else if (command_has(command, FLAG_FIX))
+        return print_fixes(command, item.item);
+    else if (command_has(command, FLAG_START))
+        return print_start_alone(command, item.item);
+    else
+        print_page(command, item.item);
+    return 0;
+}

@@ -1,0 +1,400 @@
+/* Explain: the first reason, what else would keep the job waiting and what would not, who has the
+ * systems, and what the caller can do. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/forecast.h"
+#include "core/request.h"
+#include "core/schedule.h"
+
+#define SYSTEMS_SHOWN 1000
+
+typedef Wafer__Explanation__Advice Advice;
+typedef Wafer__Explanation__Check Check;
+typedef Wafer__Explanation__SystemUse SystemUse;
+
+struct explaining {
+    const struct request *request;
+    const struct core *core;
+    const struct job *job;     /* NULL: it is history */
+    const struct facts *facts; /* then this */
+    Wafer__Explanation *ret;
+    size_t system_capacity, check_capacity, advice_capacity;
+};
+
+/* ---- advice ---- */
+
+/* May the caller do that, too? */
+static bool can(const struct explaining *explaining, Wafer__Role__Action action)
+{
+    return explaining->job ? may(explaining->request, action, explaining->job)
+                           : may_ended(explaining->request, action, explaining->facts);
+}
+
+static bool can_operate(const struct explaining *explaining, Wafer__Role__Action action)
+{
+    return rights_permit(explaining->request->rights, action, NULL);
+}
+
+/* Takes both; `command` NULL: there is none. */
+static void advise(struct explaining *explaining, char *text, char *command)
+{
+    Wafer__Explanation *ret = explaining->ret;
+
+    ARRAY_RESERVE(ret->advice, ret->n_advice, explaining->advice_capacity);
+    Advice *advice = ret->advice[ret->n_advice++] = NEW(Advice);
+    wafer__explanation__advice__init(advice);
+    advice->text = text;
+    advice->command = command;
+}
+
+static unsigned long long id_of(const struct explaining *explaining)
+{
+    return explaining->ret->job->id;
+}
+
+static void advise_release(struct explaining *explaining)
+{
+    struct request release = *explaining->request; /* as if that were asked for */
+
+    release.action = WAFER__ROLE__ACTION__release;
+    if (can(explaining, release.action) && may_release(&release, explaining->job))
+        advise(explaining, text_copy("let it start"),
+               text_format("wafer release %llu", id_of(explaining)));
+    else
+        advise(explaining, text_copy("ask an operator to release it"), NULL);
+}
+
+static void advise_fewer(struct explaining *explaining, uint32_t available)
+{
+    const struct job_terms *terms = &explaining->job->spec->terms;
+    uint32_t wanted = schedule_systems_for(explaining->core, explaining->job);
+
+    if (available < 1 || available >= wanted || !can(explaining, WAFER__ROLE__ACTION__update))
+        return;
+    if (available >= terms->systems_min)
+        advise(
+            explaining,
+            text_format("run on %u (its min, %u, allows it)", available, terms->systems_min),
+            text_format("wafer update %llu --set systems.count=%u", id_of(explaining), available));
+    else
+        advise(explaining, text_format("run on %u, if the job can", available),
+               text_format("wafer update %llu --set systems.count=%u --set systems.min=%u",
+                           id_of(explaining), available, available));
+}
+
+static void advise_drained(struct explaining *explaining)
+{
+    const Wafer__Explanation *ret = explaining->ret;
+
+    for (size_t i = 0; i < ret->n_systems; i++) {
+        const SystemUse *use = ret->systems[i];
+        if (use->use != WAFER__EXPLANATION__SYSTEM_USE__USE__DRAINED)
+            continue;
+        if (can_operate(explaining, WAFER__ROLE__ACTION__operate))
+            advise(explaining, text_format("let jobs start on %s again", use->system),
+                   text_format("wafer system undrain %s", use->system));
+        else
+            advise(explaining,
+                   text_format("ask an operator about %s%s%s", use->system,
+                               use->reason ? ", drained: " : ", which is drained",
+                               use->reason ? use->reason : ""),
+                   NULL);
+        return; /* one is enough to begin with */
+    }
+}
+
+static void advise_priority(struct explaining *explaining)
+{
+    uint32_t priority = explaining->job->spec->terms.priority;
+
+    if (priority > 199 && can(explaining, WAFER__ROLE__ACTION__update))
+        advise(explaining, text_copy("put it ahead of others"),
+               text_format("wafer update %llu --set priority=p1", id_of(explaining)));
+}
+
+static void advise_requeue(struct explaining *explaining)
+{
+    if (can(explaining, WAFER__ROLE__ACTION__requeue))
+        advise(explaining, text_copy("try again at once"),
+               text_format("wafer requeue %llu", id_of(explaining)));
+}
+
+static void advise_logs(struct explaining *explaining)
+{
+    if (can(explaining, WAFER__ROLE__ACTION__read))
+        advise(explaining, text_copy("see what its last attempt said"),
+               text_format("wafer logs %llu --tail 50", id_of(explaining)));
+}
+
+/* Another pool that has enough free systems, where the job would start now. */
+static void advise_pool(struct explaining *explaining)
+{
+    const struct core *core = explaining->core;
+    const struct pool *own = job_pool(core, explaining->job);
+    uint32_t wanted = schedule_systems_for(core, explaining->job);
+
+    if (!can(explaining, WAFER__ROLE__ACTION__resume))
+        return;
+    for (size_t i = 0; i < core->pool_count; i++) {
+        const struct pool *pool = &core->pools[i];
+        uint32_t widest = 0;
+        for (size_t j = 0; j < core->host_count; j++) {
+            uint32_t free_here = 0;
+            list_foreach (&core->hosts[j]->systems, link) {
+                const struct system *system = CONTAINER_OF(link, struct system, host_link);
+                free_here += system->pool == pool && !system->job && !system->state.drained &&
+                             core->hosts[j]->link &&
+                             system->state.state == WAFER__SYSTEM__STATE__UP;
+            }
+            widest = free_here > widest ? free_here : widest;
+        }
+        if (pool == own || !pool_takes(pool, explaining->job->spec->terms.level) || pool->stopped ||
+            pool->queued || widest < wanted)
+            continue;
+        advise(explaining,
+               text_format("run it in pool %s (%s), which has %u free", pool->name, pool->platform,
+                           widest),
+               text_format("wafer resume %llu --pool %s", id_of(explaining), pool->name));
+        return;
+    }
+}
+
+static uint32_t count_most(const struct explaining *explaining, bool only_free, bool only_up)
+{
+    const struct core *core = explaining->core;
+    const struct pool *pool = job_pool(core, explaining->job);
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < core->host_count; i++) {
+        uint32_t count = 0;
+        list_foreach (&core->hosts[i]->systems, link) {
+            const struct system *system = CONTAINER_OF(link, struct system, host_link);
+            bool is_up = system->state.state == WAFER__SYSTEM__STATE__UP && !system->state.drained;
+            count += system->pool == pool && (is_up || !only_up) && (!system->job || !only_free);
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static void advise_waiting(struct explaining *explaining)
+{
+    const Wafer__Job *view = explaining->ret->job;
+    const struct pool *pool = job_pool(explaining->core, explaining->job);
+
+    switch (view->reason->code) {
+    case WAFER__JOB__REASON__HeldUser:
+    case WAFER__JOB__REASON__HeldAdmin: advise_release(explaining); return;
+    case WAFER__JOB__REASON__RetryLimit:
+    case WAFER__JOB__REASON__LaunchFailed:
+        advise_logs(explaining);
+        if (view->state == WAFER__JOB__STATE__HELD)
+            advise_release(explaining);
+        else
+            advise_requeue(explaining);
+        break;
+    case WAFER__JOB__REASON__RetryBackoff: advise_requeue(explaining); break;
+    case WAFER__JOB__REASON__ClassNotAllowed: advise_pool(explaining); break;
+    case WAFER__JOB__REASON__QueueStopped:
+        if (can_operate(explaining, WAFER__ROLE__ACTION__queues))
+            advise(explaining, text_copy("start the queue again"),
+                   text_format("wafer queue start %s", pool->name));
+        else
+            advise(explaining, text_format("ask an operator to start queue %s", pool->name), NULL);
+        advise_pool(explaining);
+        break;
+    case WAFER__JOB__REASON__Priority:
+        advise_priority(explaining);
+        advise_pool(explaining);
+        break;
+    case WAFER__JOB__REASON__Resources:
+        advise_fewer(explaining, count_most(explaining, true, true));
+        advise_drained(explaining);
+        advise_pool(explaining);
+        break;
+    case WAFER__JOB__REASON__SystemUnavailable:
+        if (!pool)
+            return;
+        advise_fewer(explaining, count_most(explaining, false, true));
+        advise_drained(explaining);
+        advise_pool(explaining);
+        break;
+    case WAFER__JOB__REASON__NeverFits:
+        advise_fewer(explaining, count_most(explaining, false, false));
+        advise_pool(explaining);
+        break;
+    default: break;
+    }
+}
+
+/* Of a job that has ended: how to go on from where it was. */
+static void advise_ended(struct explaining *explaining)
+{
+    const Wafer__Job *view = explaining->ret->job;
+    const Wafer__Job__LastCheckpoint *last = view->checkpoint;
+    bool has_checkpoint = last && last->has_last_good_step && last->verified;
+
+    if (view->state == WAFER__JOB__STATE__SUCCEEDED)
+        return;
+    advise_logs(explaining);
+    if (!can(explaining, WAFER__ROLE__ACTION__resume))
+        return;
+    if (view->cause == WAFER__CAUSE__CONFIG || view->cause == WAFER__CAUSE__COMPILE ||
+        view->cause == WAFER__CAUSE__UNSUPPORTED_OPERATOR)
+        advise(explaining, text_copy("change the job file, and hand it in again"),
+               text_format("wafer show --spec %llu", id_of(explaining)));
+    else if (has_checkpoint)
+        advise(explaining,
+               text_format("go on from its checkpoint at step %llu, as a new job",
+                           (unsigned long long)last->last_good_step),
+               text_format("wafer resume %llu", id_of(explaining)));
+    else
+        advise(explaining, text_copy("begin anew, as a new job"),
+               text_format("wafer resume %llu", id_of(explaining)));
+}
+
+/* ---- facts ---- */
+
+static void add_system(struct explaining *explaining, const struct system *system)
+{
+    Wafer__Explanation *ret = explaining->ret;
+    const Wafer__SystemState *state = &system->state;
+
+    ARRAY_RESERVE(ret->systems, ret->n_systems, explaining->system_capacity);
+    SystemUse *use = ret->systems[ret->n_systems++] = NEW(SystemUse);
+    wafer__explanation__system_use__init(use);
+    use->system = text_copy(state->name);
+    if (system->job) {
+        int64_t until_us = forecast_end(explaining->core, system->job);
+        use->use = WAFER__EXPLANATION__SYSTEM_USE__USE__BUSY;
+        if (may(explaining->request, WAFER__ROLE__ACTION__show, system->job))
+            SET(use, job, system->job->state.id);
+        if (until_us < INT64_MAX)
+            use->until = view_time(until_us);
+    } else if (state->drained) {
+        use->use = WAFER__EXPLANATION__SYSTEM_USE__USE__DRAINED;
+        use->reason = text_copy(state->drain_reason);
+        if (state->has_drained_us)
+            use->since = view_time(state->drained_us);
+    } else if (state->state != WAFER__SYSTEM__STATE__UP || !system->host->link) {
+        use->use = WAFER__EXPLANATION__SYSTEM_USE__USE__DOWN;
+        use->reason = text_copy(
+            state->state == WAFER__SYSTEM__STATE__UP ? "its host is not connected" : state->reason);
+        if (state->state != WAFER__SYSTEM__STATE__UP)
+            use->since = view_time(state->since_us);
+    }
+}
+
+static void explain_systems(struct explaining *explaining, const struct pool *pool)
+{
+    for (size_t i = 0; i < explaining->core->host_count; i++)
+        list_foreach (&explaining->core->hosts[i]->systems, link) {
+            const struct system *system = CONTAINER_OF(link, struct system, host_link);
+            if (system->pool == pool && explaining->ret->n_systems < SYSTEMS_SHOWN)
+                add_system(explaining, system);
+        }
+}
+
+/* Takes `text`. */
+static void add_check(struct explaining *explaining, Wafer__Job__Reason reason, char *text)
+{
+    Wafer__Explanation *ret = explaining->ret;
+
+    ARRAY_RESERVE(ret->checks, ret->n_checks, explaining->check_capacity);
+    Check *check = ret->checks[ret->n_checks++] = NEW(Check);
+    wafer__explanation__check__init(check);
+    check->reason = reason;
+    check->holds = schedule_is_kept_by(explaining->core, explaining->job, reason);
+    check->text = text;
+}
+
+/* Every reason of this version but the primary one, with the fact that says whether it holds. */
+static void explain_checks(struct explaining *explaining)
+{
+    const struct job *job = explaining->job;
+    const struct pool *pool = job_pool(explaining->core, job);
+    const Wafer__Explanation *ret = explaining->ret;
+    Wafer__Job__Reason primary = ret->job->reason->code;
+    bool was_refused = job->state.launch_refusals > 0;
+
+    if (primary != WAFER__JOB__REASON__QueueStopped)
+        add_check(explaining, WAFER__JOB__REASON__QueueStopped,
+                  text_format("queue %s is %s", pool->name, pool->stopped ? "stopped" : "started"));
+    if (primary != WAFER__JOB__REASON__Priority)
+        add_check(explaining, WAFER__JOB__REASON__Priority,
+                  text_format("priority (position %llu of %llu)", (unsigned long long)ret->position,
+                              (unsigned long long)ret->queued));
+    if (primary != WAFER__JOB__REASON__Resources && primary != WAFER__JOB__REASON__NeverFits &&
+        primary != WAFER__JOB__REASON__SystemUnavailable)
+        add_check(explaining, WAFER__JOB__REASON__Resources,
+                  text_format("systems (needs %u of one host, %u free)",
+                              schedule_systems_for(explaining->core, job),
+                              count_most(explaining, true, true)));
+    if (primary != WAFER__JOB__REASON__RetryBackoff && primary != WAFER__JOB__REASON__LaunchFailed)
+        add_check(explaining,
+                  was_refused ? WAFER__JOB__REASON__LaunchFailed : WAFER__JOB__REASON__RetryBackoff,
+                  text_format("retries (%u failures in a row)",
+                              was_refused ? job->state.launch_refusals : job->state.failures));
+    if (primary != WAFER__JOB__REASON__ArrayLimit && job->array && job->spec->terms.array_parallel)
+        add_check(explaining, WAFER__JOB__REASON__ArrayLimit,
+                  text_format("array limit (%u of %u run)", job->array->running,
+                              job->spec->terms.array_parallel));
+    if (primary != WAFER__JOB__REASON__CheckpointBlocked && job->state.attempt)
+        add_check(explaining, WAFER__JOB__REASON__CheckpointBlocked,
+                  text_copy("verification of its newest checkpoint"));
+}
+
+static void explain_live(struct explaining *explaining)
+{
+    Wafer__Explanation *ret = explaining->ret;
+    const struct job *job = explaining->job;
+    const struct pool *pool = job_pool(explaining->core, job);
+
+    if (!ret->job->reason)
+        return; /* it runs */
+    if (pool)
+        explain_systems(explaining, pool);
+    if (pool && job->state.state == WAFER__JOB__STATE__PENDING) {
+        int64_t start_us = forecast_start(explaining->core, job);
+        SET(ret, position, schedule_position(explaining->core, job));
+        SET(ret, queued, pool->queued);
+        explain_checks(explaining);
+        if (start_us < INT64_MAX) {
+            ret->job->reason->est_start = view_time(start_us);
+            ret->job->reason->est_basis = text_copy("time limits; may be earlier");
+        }
+    }
+    advise_waiting(explaining);
+}
+
+void on_explain(struct request *request)
+{
+    const struct facts *facts;
+    struct job *job = seen_target(request, request->message->explain->target, &facts);
+    struct explaining explaining = { .request = request, .core = request->core, .job = job };
+
+    if (!job && !facts)
+        return;
+    explaining.facts = facts;
+    Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_EXPLANATION);
+    explaining.ret = response->explanation = NEW(Wafer__Explanation);
+    wafer__explanation__init(explaining.ret);
+    explaining.ret->job = job ? view_job(request->core, job) : MESSAGE_COPY(facts->view);
+    if (job_state_is_terminal(explaining.ret->job->state))
+        advise_ended(&explaining);
+    else
+        explain_live(&explaining);
+
+    /* What it has been through is history, of a live job too. */
+    struct effect *effect = hand_on(request, EFFECT_HISTORY, explaining.ret->job->id);
+    response->id = request->message->id;
+    effect->response = response;
+    effect->view = MESSAGE_COPY(explaining.ret->job);
+    if (job && job_has_systems(job)) {
+        struct attempt_description now;
+        attempt_describe(request->core, job, &now);
+        effect->attempt = MESSAGE_COPY(&now.state);
+    }
+}
