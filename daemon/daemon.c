@@ -23,6 +23,7 @@
 #include "snapshot_policy.h"
 #include "startup.h"
 #include "streams.h"
+#include "webhooks.h"
 #include "workers.h"
 
 #define BATCH_RECORDS  4096 /* a batch that large need not wait for the end of the turn */
@@ -352,6 +353,8 @@ static int make_parts(struct daemon *daemon, struct diag *diag)
     static const struct logs_ops logs_ops = { .send = send_to_client };
     int r = workers_new(daemon->event, &daemon->workers, diag);
 
+    if (r >= 0)
+        r = webhooks_new(daemon, &daemon->webhooks, diag);
     if (r < 0)
         return r;
     daemon->streams = streams_new(&streams_ops, daemon);
@@ -390,6 +393,7 @@ static void finish(struct daemon *daemon)
     daemon->sessions = sessions_free(daemon->sessions);
     daemon->streams = streams_free(daemon->streams);
     daemon->logs = logs_free(daemon->logs);
+    daemon->webhooks = webhooks_free(daemon->webhooks);
     daemon->workers = workers_free(daemon->workers);
     daemon->snapshots = snapshot_policy_free(daemon->snapshots);
     sd_event_source_disable_unref(daemon->journal);
@@ -409,6 +413,7 @@ static int exit_status(int error)
     switch (-error) {
     case EBUSY:
     case EADDRINUSE: return EX_TEMPFAIL; /* somebody else is at it */
+    case ENOKEY:
     case ENAMETOOLONG:
     case ENOTSOCK: return EX_CONFIG;
     case EACCES:

@@ -24,6 +24,7 @@ struct logs;
 struct sessions;
 struct snapshot_policy;
 struct streams;
+struct webhooks;
 struct workers;
 
 struct daemon {
@@ -38,6 +39,7 @@ struct daemon {
     struct sessions *sessions;
     struct streams *streams;
     struct logs *logs;
+    struct webhooks *webhooks;
     struct agents *agents;
     struct snapshot_policy *snapshots;
     struct dev *dev; /* NULL without --dev */

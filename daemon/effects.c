@@ -16,6 +16,7 @@
 #include "session.h"
 #include "sight.h"
 #include "streams.h"
+#include "webhooks.h"
 
 /* ---- effects ---- */
 
@@ -76,6 +77,7 @@ static void carry_out(struct daemon *daemon, const struct effect *effect)
     case EFFECT_COMMIT_MANIFEST:
     case EFFECT_VERIFY:
     case EFFECT_DELETE: checkpoint_task_start(daemon, effect); break;
+    case EFFECT_NOTIFY: webhooks_send(daemon->webhooks, effect); break;
     case EFFECT_CHANGED: streams_on_job(daemon->streams, effect->view, effect->removed); break;
     }
 }
@@ -91,6 +93,8 @@ static bool is_news(const Wafer__Record *record)
     case WAFER__RECORD_KIND__JOB_ENDED:
     case WAFER__RECORD_KIND__JOB_ISOLATED:
     case WAFER__RECORD_KIND__JOB_SUSPENDED:
+    case WAFER__RECORD_KIND__NOTIFY_FAILED:
+    case WAFER__RECORD_KIND__NOTIFY_DROPPED:
     case WAFER__RECORD_KIND__SYSTEM_CHANGED:
     case WAFER__RECORD_KIND__QUEUE_CHANGED: return true;
     default: return false;

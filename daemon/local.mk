@@ -26,10 +26,12 @@ libdaemon_a_SOURCES = \
   daemon/snapshot_policy.c daemon/snapshot_policy.h \
   daemon/startup.c daemon/startup.h \
   daemon/streams.c daemon/streams.h \
+  daemon/webhook_settings.c daemon/webhook_settings.h \
+  daemon/webhooks.c daemon/webhooks.h \
   daemon/workers.c daemon/workers.h
 libdaemon_a_CPPFLAGS = $(AM_CPPFLAGS) -DSYSCONFDIR='"$(sysconfdir)"' -DSBINDIR='"$(sbindir)"'
 
-DAEMON_LIBS = libdaemon.a liblog.a libstore.a libvault.a libnet.a $(CORE_LIBS) \
+DAEMON_LIBS = libdaemon.a liblog.a libstore.a libvault.a libnet.a libnotify.a $(CORE_LIBS) $(CURL_LIBS) \
   $(SYSTEMD_LIBS) $(SQLITE_LIBS) -lpthread
 
 sbin_PROGRAMS += waferd

@@ -11,6 +11,7 @@
 #include "model/limits.h"
 #include "net/address.h"
 #include "roles.h"
+#include "webhook_settings.h"
 
 #define LEASE_US       (15 * SECOND_US)
 #define LEASE_LEAST_US (1 * SECOND_US)
@@ -141,15 +142,18 @@ static void check_site(struct findings *findings, const Wafer__Site *site)
         wrong(findings, "snapshot_every", "it must be at least %d records", SNAPSHOT_LEAST);
 }
 
-static int read_site(const char *path, Wafer__Site **ret, struct buffer *errors)
+static int read_site(const char *path, struct settings *settings, struct buffer *errors)
 {
     owned(findings_done) struct findings findings = { .file = path, .lines = errors };
     ProtobufCMessage *message = NULL;
 
     if (findings_read(&findings, &wafer__site__descriptor, false, &message) < 0)
         return -EINVAL;
-    *ret = (Wafer__Site *)message;
-    check_site(&findings, *ret);
+    settings->site = (Wafer__Site *)message;
+    check_site(&findings, settings->site);
+    webhook_settings_check(&findings, settings->site);
+    if (findings.errors.count == 0)
+        webhook_settings_read(settings, &findings);
     return findings.errors.count ? -EINVAL : 0;
 }
 
@@ -161,6 +165,7 @@ struct settings *settings_free(struct settings *settings)
         wafer__platform__free_unpacked(settings->platforms[i], NULL);
     free(settings->platforms);
     free(settings->pools);
+    webhook_settings_free(settings);
     wafer__site__free_unpacked(settings->site, NULL);
     wafer__roles__free_unpacked(settings->roles, NULL);
     access_free(settings->access);
@@ -177,7 +182,7 @@ struct settings *settings_free(struct settings *settings)
 int settings_read(const char *path, struct settings **ret, struct buffer *errors)
 {
     owned(settings_free) struct settings *settings = NEW(struct settings);
-    int r = read_site(path, &settings->site, errors);
+    int r = read_site(path, settings, errors);
 
     if (r < 0)
         return r;

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "core/core.h"
+#include "notify/secret.h"
 #include "options.h"
 #include "platform.pb-c.h"
 #include "site.pb-c.h"
@@ -20,6 +21,11 @@ struct settings {
     size_t pool_count;
     Wafer__Roles *roles;   /* NULL: as built in */
     struct access *access; /* compiled of them, until the core takes it */
+    struct core_webhook *webhooks; /* their URLs are in `site` */
+    struct secret **secrets;       /* of each; NULL: none, or a credential that is not here */
+    size_t webhook_count;
+    struct url *notify_allow; /* their paths are of `site` */
+    size_t notify_allow_count;
     uint32_t speed;
     int64_t lease_us;
     uint64_t snapshot_every;

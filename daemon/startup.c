@@ -43,6 +43,10 @@ static struct core *new_core(const struct settings *settings)
         .operator_uid = geteuid(),
         .version = PACKAGE_VERSION,
         .protocol = NET_MAJOR,
+        .webhooks = settings->webhooks,
+        .webhook_count = settings->webhook_count,
+        .notify_allow = settings->notify_allow,
+        .notify_allow_count = settings->notify_allow_count,
     };
 
     return core_new(&core);

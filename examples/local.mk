@@ -1,4 +1,4 @@
-# examples — job files of published training runs
+# examples — job files of published training runs, and a receiver of notifications
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
   examples/btlm-3b.yaml \
@@ -9,4 +9,5 @@ dist_examples_DATA = \
   examples/cerebras-gpt-256m.yaml \
   examples/cerebras-gpt-590m.yaml \
   examples/cerebras-gpt-6.7b.yaml \
-  examples/llama2-7b.yaml
+  examples/llama2-7b.yaml \
+  examples/webhook-receiver.py

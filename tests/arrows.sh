@@ -16,21 +16,22 @@ core    policy model base
 store   core model base
 vault   model base
 net     model base
+notify  model base
 log     base
 sim     engine net vault log model base
-shell   core policy store vault net log model base
+shell   core policy store vault net notify log model base
 cli     net model base
 '
 
 # Who may include which library's headers.
 homes='
 sqlite3.h     store
-sodium.h      base vault
+sodium.h      base vault notify
 yaml.h        model
 jansson.h     model
-systemd/      net log sim shell
+systemd/      net notify log sim shell
 pthread.h     store sim shell
-curl/
+curl/         notify
 microhttpd.h
 '
 

@@ -9,6 +9,7 @@ include tests/engine/local.mk
 include tests/store/local.mk
 include tests/vault/local.mk
 include tests/net/local.mk
+include tests/notify/local.mk
 include tests/sim/local.mk
 include tests/daemon/local.mk
 include tests/dst/local.mk

@@ -420,6 +420,71 @@ static void key_forget(struct core *core, uint64_t hash)
     free(key);
 }
 
+/* ---- deliveries ---- */
+
+static void count_delivery(struct core *core, uid_t uid, bool added)
+{
+    unsigned count = delivery_count(core, uid);
+
+    count = added ? count + 1 : count - 1;
+    if (count)
+        map_put(&core->delivery_counts, uid, (void *)(uintptr_t)count);
+    else
+        map_remove(&core->delivery_counts, uid);
+}
+
+static void delivery_add(struct core *core, const Wafer__DeliveryState *state)
+{
+    struct delivery *delivery = NEW(struct delivery);
+
+    delivery->state = *state;
+    delivery->state.webhook = text_copy(state->webhook);
+    delivery->state.url = text_copy(state->url);
+    list_init(&delivery->owed_link);
+    map_put(&core->deliveries, state->number, delivery);
+    count_delivery(core, state->uid, true);
+    hash_replace(core, &delivery->hash, &delivery->state.base);
+}
+
+static void delivery_free(struct core *core, struct delivery *delivery)
+{
+    map_remove(&core->deliveries, delivery->state.number);
+    count_delivery(core, delivery->state.uid, false);
+    hash_replace(core, &delivery->hash, NULL);
+    list_remove(&delivery->owed_link);
+    timer_clear(&core->retries, &delivery->timer);
+    free(delivery->state.webhook);
+    free(delivery->state.url);
+    free(delivery);
+}
+
+static int delivery_check(const Wafer__Record *record, struct diag *diag)
+{
+    if (record->kind == WAFER__RECORD_KIND__NOTIFY_QUEUED &&
+        record->delivery->number != record->sequence)
+        return diag_fail(diag, -EINVAL, "notification %llu is queued by record %llu",
+                         (unsigned long long)record->delivery->number,
+                         (unsigned long long)record->sequence);
+    return 0;
+}
+
+static void delivery_change(struct core *core, const Wafer__Record *record)
+{
+    const Wafer__DeliveryState *next = record->delivery;
+    struct delivery *delivery = map_get(&core->deliveries, next->number);
+
+    if (record->kind == WAFER__RECORD_KIND__NOTIFY_QUEUED) {
+        delivery_add(core, next);
+    } else if (!delivery) {
+        return; /* the record that queued it could not be read: nobody waits for it */
+    } else if (record->kind == WAFER__RECORD_KIND__NOTIFY_FAILED) {
+        SET(&delivery->state, failures, next->failures);
+        hash_replace(core, &delivery->hash, &delivery->state.base);
+    } else {
+        delivery_free(core, delivery);
+    }
+}
+
 static int apply_job(struct core *core, const Wafer__Record *record, struct diag *diag)
 {
     struct job *job = core_job(core, record->job_state->id);
@@ -446,6 +511,8 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
     int r = record->checkpoint ? checkpoint_check(core, record->checkpoint, diag) : 0;
 
     /* All that may not be comes first, so that nothing is half applied. */
+    if (r == 0 && record->delivery)
+        r = delivery_check(record, diag);
     if (r < 0)
         return r;
     bool new_host =
@@ -463,6 +530,8 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
         return r;
     if (record->checkpoint)
         checkpoint_change(core, record->checkpoint);
+    if (record->delivery)
+        delivery_change(core, record);
     if (record->host)
         host_change(core, record->host);
     if (record->system)
@@ -523,6 +592,7 @@ void core_record(struct core *core, Wafer__Record *draft)
     struct records *records = core->records;
     struct diag diag;
 
+    deliveries_owe(core, draft); /* what says so may leave memory with this record */
     draft->sequence = core->sequence + 1;
     draft->time_us = core->now_us;
 
@@ -587,6 +657,9 @@ int core_save(const struct core *core, core_emit_fn emit, void *userdata)
     cursor = 0;
     for (struct checkpoint *checkpoint; (checkpoint = map_next(&core->checkpoints, &cursor));)
         EMIT(checkpoint, &checkpoint->state);
+    cursor = 0;
+    for (struct delivery *delivery; (delivery = map_next(&core->deliveries, &cursor));)
+        EMIT(delivery, &delivery->state);
 #undef EMIT
     return 0;
 }
@@ -657,6 +730,12 @@ int core_load(struct core *core, const Wafer__SnapshotItem *item, struct diag *d
                              (unsigned long long)item->checkpoint->number);
         checkpoint_add(core, job, item->checkpoint);
     }
+    if (item->delivery) {
+        if (map_get(&core->deliveries, item->delivery->number))
+            return diag_fail(diag, -EBADMSG, "notification %llu is there twice",
+                             (unsigned long long)item->delivery->number);
+        delivery_add(core, item->delivery);
+    }
     return 0;
 }
 
@@ -685,6 +764,9 @@ struct core *core_free(struct core *core)
     cursor = 0;
     for (struct key *key; (key = map_next(&core->keys, &cursor));)
         free(key);
+    cursor = 0;
+    for (struct delivery *delivery; (delivery = map_next(&core->deliveries, &cursor));)
+        delivery_free(core, delivery);
     cursor = 0;
     for (struct system *system; (system = map_next(&core->systems, &cursor));) {
         free(system->state.name);
@@ -726,10 +808,13 @@ struct core *core_free(struct core *core)
     map_done(&core->systems);
     map_done(&core->keys);
     map_done(&core->specs);
+    map_done(&core->deliveries);
+    map_done(&core->delivery_counts);
     map_done(&core->arrays);
     map_done(&core->origins);
     map_done(&core->links);
     timers_done(&core->timers);
+    timers_done(&core->retries);
     free(core);
     return NULL;
 }

@@ -71,6 +71,15 @@ void core_check(const struct core *core)
     for (struct job *job; (job = map_next(&core->jobs, &cursor));)
         check_job(core, job);
     cursor = 0;
+    size_t delivery_sum = 0;
+    for (struct delivery *delivery; (delivery = map_next(&core->deliveries, &cursor));) {
+        assert(!delivery->state.webhook != !delivery->state.url);
+        assert(delivery->state.number <= core->sequence);
+        assert(delivery_count(core, delivery->state.uid) > 0);
+        delivery_sum++;
+    }
+    assert(delivery_sum <= LIMIT_DELIVERIES);
+    cursor = 0;
     for (struct system *system; (system = map_next(&core->systems, &cursor));) {
         /* I13, I14: whoever holds a system lists it. */
         if (!system->job)

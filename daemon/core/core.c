@@ -22,6 +22,7 @@ struct core *core_new(const struct core_config *config)
     list_init(&core->changed);
     list_init(&core->verifications);
     core->access = access_built_in(config->operator_uid);
+    list_init(&core->owed);
     core->pool_count = config->pool_count;
     core->pools = memory_resize(NULL, core->pool_count, sizeof(*core->pools));
     memset(core->pools, 0, core->pool_count * sizeof(*core->pools));
@@ -60,6 +61,7 @@ static void step_end(struct core *core)
     }
     effects_answer_jobs(core);
     core->asking = NULL;
+    deliveries_send(core);
     effects_changed(core);
     core->records = NULL;
     core->effects = NULL;
@@ -160,6 +162,7 @@ static void on_timer(struct core *core)
             break;
         }
     }
+    deliveries_due(core);
     host_check_leases(core);
 }
 
@@ -175,6 +178,7 @@ void core_step(struct core *core, const struct input *input, struct records *rec
     case INPUT_MANIFEST:
     case INPUT_VERIFIED:
     case INPUT_DELETED: checkpoint_verdict(core, input); break;
+    case INPUT_NOTIFIED: delivery_verdict(core, input); break;
     case INPUT_JOURNAL_FULL: core->journal_full = true; break;
     case INPUT_JOURNAL_ROOM:
         core->journal_full = false;
@@ -274,6 +278,7 @@ void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct re
         default: break;
         }
     }
+    deliveries_recover(core);
     /* What agents must be told follows from what they report when they come back. */
     core->pass_wanted = true;
     step_end(core);
@@ -282,9 +287,11 @@ void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct re
 void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us)
 {
     const struct timer *timer = timers_first(&core->timers);
+    const struct timer *retry = timers_first(&core->retries);
+    int64_t lease_us = host_next_lease(core);
 
     *ret_time_us = timer ? timer->due_us : INT64_MAX;
-    *ret_mono_us = host_next_lease(core);
+    *ret_mono_us = retry && retry->due_us < lease_us ? retry->due_us : lease_us;
 }
 
 uint64_t core_term(const struct core *core)

@@ -25,6 +25,7 @@
 #include "agent.pb-c.h"
 #include "api.pb-c.h"
 #include "base/diag.h"
+#include "model/url.h"
 #include "policy/access.h"
 #include "record.pb-c.h"
 
@@ -37,6 +38,11 @@ struct core_pool {
     unsigned classes; /* bits of Label.Level: what may run here; 0: whatever */
 };
 
+struct core_webhook {
+    const char *name;
+    uint32_t on; /* bit 1 << event: of all jobs */
+};
+
 struct core_config {
     const struct core_pool *pools; /* copied */
     size_t pool_count;             /* >= 1; the first is the default queue */
@@ -45,6 +51,10 @@ struct core_config {
     uid_t operator_uid;  /* beside root: may act on every job, until core_set_access() */
     const char *version; /* what a client that asks is told; outlives the core */
     uint32_t protocol;
+    const struct core_webhook *webhooks; /* outlive the core, as the next */
+    size_t webhook_count;
+    const struct url *notify_allow; /* where else jobs may send notifications */
+    size_t notify_allow_count;
 };
 
 struct core *core_new(const struct core_config *config);
@@ -60,6 +70,7 @@ enum input_type {
     INPUT_MANIFEST,     /* verdict of EFFECT_COMMIT_MANIFEST */
     INPUT_VERIFIED,     /* verdict of EFFECT_VERIFY */
     INPUT_DELETED,      /* verdict of EFFECT_DELETE */
+    INPUT_NOTIFIED,     /* verdict of EFFECT_NOTIFY */
     INPUT_JOURNAL_FULL, /* no room: only cancel and release are served ... */
     INPUT_JOURNAL_ROOM, /* ... until there is again */
     INPUT_CLOCK,        /* the shell set the cluster clock */
@@ -97,7 +108,12 @@ struct input {
             const char *text;               /* with an error */
             const uint8_t *manifest_digest; /* INPUT_MANIFEST: 32 bytes */
         } verdict;                          /* INPUT_MANIFEST, INPUT_VERIFIED, INPUT_DELETED */
-        uint64_t link;                      /* INPUT_LINK_CLOSED */
+        struct {
+            uint64_t delivery; /* its number */
+            int error;         /* 0: the webhook has it; else a negative errno */
+            const char *text;  /* with an error */
+        } notified;
+        uint64_t link; /* INPUT_LINK_CLOSED */
         const Wafer__ClockState *clock;
         struct {
             uint64_t job, sequence;
@@ -127,6 +143,7 @@ enum effect_type {
     EFFECT_COMMIT_MANIFEST, /* write and sync `manifest`; answer INPUT_MANIFEST */
     EFFECT_VERIFY,          /* read `manifest` and its shards back; answer INPUT_VERIFIED */
     EFFECT_DELETE,          /* remove the checkpoint; answer INPUT_DELETED */
+    EFFECT_NOTIFY,          /* send `delivery` to its webhook; answer INPUT_NOTIFIED */
     EFFECT_CHANGED,         /* a job as watchers see it; durable or live */
 };
 
@@ -148,7 +165,9 @@ struct effect {
     uint64_t checkpoint;       /* its number, for the verdict */
     bool has_manifest_digest;  /* VERIFY */
     uint8_t manifest_digest[32];
-    Wafer__Job *view;             /* CHANGED; HISTORY, LOGS: the job as it is, for its attempts */
+    Wafer__DeliveryState *delivery; /* NOTIFY */
+    /* CHANGED; HISTORY, LOGS: the job as it is, for its attempts; NOTIFY: NULL: it is history */
+    Wafer__Job *view;
     Wafer__AttemptState *attempt; /* HISTORY: the one that goes on, or NULL */
 };
 

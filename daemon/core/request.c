@@ -87,6 +87,8 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
             const char *field, char *message)
 {
     Wafer__Record record = WAFER__RECORD__INIT;
+
+    request->judged = true;
     owned(free) char *asked = asked_text(request->message);
     owned(free) char *text =
         text_format("%s: %s%s%s", asked, field ? field : "", field ? ": " : "", message);

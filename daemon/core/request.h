@@ -17,7 +17,7 @@ struct request {
     uid_t uid;
     Wafer__Role__Action action;  /* what is asked for, as the rules name it */
     const struct rights *rights; /* of the caller, now */
-    bool judged;                 /* the rules were asked about an object */
+    bool judged;                 /* the rules were asked, or it was refused anyway */
 };
 
 /* ---- request.c: answers ---- */

@@ -205,6 +205,14 @@ static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
                            spec->stop->max_cost->currency));
         return false;
     }
+    for (size_t i = 0; i < spec->n_notify; i++) {
+        char *refusal = delivery_refusal(request->core, spec, spec->notify[i]);
+        owned(free) char *field = text_format("notify[%zu].to", i);
+        if (refusal) {
+            refuse(request, 0, "E_FIELD", EX_DATAERR, field, refusal);
+            return false;
+        }
+    }
     return true;
 }
 

@@ -136,6 +136,15 @@ struct key {
     struct timer timer;
 };
 
+/* A notification that its webhook has not acknowledged. */
+struct delivery {
+    Wafer__DeliveryState state;
+    struct hash hash;
+    /* live */
+    struct list owed_link; /* core->owed */
+    struct timer timer;    /* of monotonic time: the next try */
+};
+
 /* A client waits for a verdict; live. */
 struct verification {
     struct list link;
@@ -154,7 +163,7 @@ struct core {
     uint64_t sequence, term;
     uint64_t next_job, next_checkpoint;
     uint32_t next_system;
-    struct map jobs, checkpoints, systems, keys, specs;
+    struct map jobs, checkpoints, systems, keys, specs, deliveries;
     struct host **hosts;
     size_t host_count, host_capacity;
     struct queue_state *queues;
@@ -165,9 +174,12 @@ struct core {
     uint8_t loaded_hash[32]; /* of the snapshot header, until core_load_end() */
 
     /* live */
-    struct map arrays, links; /* links: number -> host */
-    struct map origins;       /* number of a checkpoint -> how many jobs hold it as an origin */
-    struct timers timers;     /* cluster time */
+    struct map arrays, links;   /* links: number -> host */
+    struct map origins;         /* number of a checkpoint -> how many jobs hold it as an origin */
+    struct map delivery_counts; /* by uid: how many of `deliveries` */
+    struct timers timers;       /* cluster time */
+    struct timers retries;      /* monotonic time: of deliveries */
+    struct list owed;           /* deliveries that leave at the end of the step */
     bool watched;
     struct list changed;       /* jobs that watchers hear of at the end of the step */
     struct list verifications; /* that clients wait for */
@@ -367,6 +379,19 @@ char *retention_text(enum retention why, const struct job_terms *terms);
 /* Copies of the verified ones that go when `good` is verified too. Free each, and the array. */
 Wafer__CheckpointState **retention_drops(const struct core *core, struct checkpoint *good,
                                          size_t *ret_count);
+
+/* ---- deliveries.c ---- */
+
+/* Queue what webhooks are owed once `draft` is applied. */
+void deliveries_owe(struct core *core, const Wafer__Record *draft);
+void deliveries_send(struct core *core);    /* the end of the step */
+void deliveries_recover(struct core *core); /* all that are there */
+void deliveries_due(struct core *core);     /* by the clock: the next tries */
+void delivery_verdict(struct core *core, const struct input *input);
+unsigned delivery_count(const struct core *core, uid_t uid);
+/* NULL, or why the site does not send what this rule of the job asks for; the caller frees. */
+char *delivery_refusal(const struct core *core, const Wafer__JobSpec *spec,
+                       const Wafer__NotifySpec *rule);
 
 /* ---- hosts.c ---- */
 

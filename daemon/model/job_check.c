@@ -8,6 +8,7 @@
 #include "model/job.h"
 #include "model/job_name.h"
 #include "model/limits.h"
+#include "model/url.h"
 
 #define PARAMETERS_MAX UINT64_C(1000000000000000)
 
@@ -75,7 +76,6 @@ static void check_supported(const struct checking *checking, const Wafer__JobSpe
         { "fallback", spec->fallback },
         { "retention", spec->retention },
         { "cost", spec->cost },
-        { "notify", spec->n_notify },
     };
 
     for (size_t i = 0; i < ELEMENTS(later); i++)
@@ -330,6 +330,34 @@ static void check_retry(const struct checking *checking, const Wafer__RetrySpec 
         refuse(checking, "retry.backoff", "first is longer than max");
 }
 
+/* Whether the name is a webhook of the site, and the site allows the URL, the controller says. */
+static void check_notify_rule(const struct checking *checking, const Wafer__JobSpec *spec, size_t i)
+{
+    const Wafer__NotifySpec *rule = spec->notify[i];
+    owned(free) char *on = text_format("notify[%zu].on", i);
+    owned(free) char *to = text_format("notify[%zu].to", i);
+    struct url url;
+    struct diag diag;
+
+    if (rule->n_on == 0)
+        refuse(checking, on, "missing, and it must be there (FAILED, TIMEOUT ...)");
+    if (strcmp(rule->to, "project") == 0 && !spec->project)
+        refuse(checking, to, "the job has no project");
+    else if (!job_name_is_valid(rule->to) && !strstr(rule->to, "://"))
+        refuse(checking, to, "\"%.80s\" is neither project, nor the name of a webhook, nor a URL",
+               rule->to);
+    else if (!job_name_is_valid(rule->to) && url_parse(rule->to, &url, &diag) < 0)
+        refuse(checking, to, "the URL cannot be used: %s", diag.text);
+}
+
+static void check_notify(const struct checking *checking, const Wafer__JobSpec *spec)
+{
+    if (spec->n_notify > LIMIT_NOTIFY)
+        refuse(checking, "notify", "%zu rules: at most %d", spec->n_notify, LIMIT_NOTIFY);
+    for (size_t i = 0; i < spec->n_notify; i++)
+        check_notify_rule(checking, spec, i);
+}
+
 int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
                    struct bind_errors *errors)
 {
@@ -348,6 +376,7 @@ int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
     check_checkpoint(&checking, spec);
     check_resume(&checking, spec->resume);
     check_retry(&checking, spec->retry);
+    check_notify(&checking, spec);
     return errors->count > before || errors->cut ? -EINVAL : 0;
 }
 

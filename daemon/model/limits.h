@@ -15,6 +15,12 @@
 #define LIMIT_INPUT_WORKERS     1024
 #define LIMIT_ARRAY_ELEMENTS    100000
 #define LIMIT_SYSTEMS           2048 /* of one host, and of one job */
+#define LIMIT_URL_BYTES         2048
+#define LIMIT_NOTIFY            16 /* rules of one job */
+
+/* Notifications that wait for a webhook; beyond it new ones are dropped, with a record. */
+#define LIMIT_DELIVERIES_PER_UID 1000
+#define LIMIT_DELIVERIES         10000
 
 /* A client's frame holds one job file and its envelope; an agent's, a report of all its systems. */
 #define LIMIT_REQUEST_BYTES  (LIMIT_JOB_FILE_BYTES + (64 << 10))

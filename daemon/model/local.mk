@@ -26,4 +26,5 @@ libmodel_a_SOURCES = \
   daemon/model/label.c daemon/model/label.h \
   daemon/model/limits.h \
   daemon/model/message.c daemon/model/message.h \
-  daemon/model/priority.c daemon/model/priority.h
+  daemon/model/priority.c daemon/model/priority.h \
+  daemon/model/url.c daemon/model/url.h

@@ -25,3 +25,13 @@ tests_core_test_property_SOURCES = \
 tests_core_test_property_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_core_test_property_CFLAGS = $(TEST_CFLAGS)
 tests_core_test_property_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/core/test_deliveries
+TESTS += tests/core/test_deliveries
+tests_core_test_deliveries_SOURCES = \
+  tests/core/render.c tests/core/render.h \
+  tests/core/scenario.c tests/core/scenario.h \
+  tests/core/test_deliveries.c
+tests_core_test_deliveries_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_test_deliveries_CFLAGS = $(TEST_CFLAGS)
+tests_core_test_deliveries_LDADD = $(CORE_LIBS) $(CHECK_LIBS)

@@ -54,6 +54,11 @@ void render_record(struct buffer *text, const Wafer__Record *record)
                       record->queue->stopped ? " stopped" : "");
     if (record->has_next_job)
         number(text, "next_job", record->next_job);
+    if (record->delivery) {
+        number(text, "delivery", record->delivery->number);
+        if (record->delivery->failures)
+            number(text, "failures", record->delivery->failures);
+    }
     if (record->array_count)
         number(text, "array_count", record->array_count);
     if (record->has_cause)
@@ -195,6 +200,12 @@ void render_effect(struct buffer *text, const struct effect *effect)
         break;
     case EFFECT_DELETE:
         buffer_append_text(text, "delete"), number(text, "checkpoint", effect->checkpoint);
+        break;
+    case EFFECT_NOTIFY:
+        buffer_append_text(text, "notify"), number(text, "delivery", effect->delivery->number);
+        buffer_format(text, " %s to %s%s", NAME(notify_spec__event, effect->delivery->event),
+                      effect->delivery->webhook ? effect->delivery->webhook : effect->delivery->url,
+                      effect->view ? "" : " from history");
         break;
     case EFFECT_CHANGED:
         buffer_append_text(text, "changed"), number(text, "job", effect->job);

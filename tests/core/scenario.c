@@ -25,6 +25,7 @@ struct scenario {
     int64_t ahead_us;    /* cluster time less monotonic time */
     uint64_t epochs[64]; /* `epoch=now`: of the low job numbers */
     uint64_t checkpoint; /* `checkpoint=now`: the last that changed */
+    uint64_t delivery;   /* `delivery=now`: the last that was queued or failed */
     /* of the line */
     char *words[WORDS];
     bool used[WORDS];
@@ -32,8 +33,12 @@ struct scenario {
     struct input input;
 };
 
+/* What the site file says; `restart site=CANCELLED` has the webhook `site` told of these too. */
+static struct core_webhook webhooks[] = { { "ops", 0 }, { "nlp", 0 }, { "site", 0 } };
+
 static struct core *make_core(void)
 {
+    static struct url allowed;
     static const struct core_pool pools[] = { { "wafer", "cs2", 10000000, "EUR", 0 },
                                               { "gpu", "gpu", 0, "EUR", 3 } };
     const struct core_config config = { .pools = pools,
@@ -42,7 +47,13 @@ static struct core *make_core(void)
                                         .lease_margin_us = 5000000,
                                         .operator_uid = 10,
                                         .version = "test",
-                                        .protocol = 1 };
+                                        .protocol = 1,
+                                        .webhooks = webhooks,
+                                        .webhook_count = ELEMENTS(webhooks),
+                                        .notify_allow = &allowed,
+                                        .notify_allow_count = 1 };
+
+    ck_assert_int_eq(url_parse("https://hooks.example.org/teams", &allowed, NULL), 0);
     return core_new(&config);
 }
 
@@ -102,6 +113,8 @@ static void take(struct scenario *scenario)
             scenario->epochs[record->job_state->id] = record->job_state->epoch;
         if (record->checkpoint)
             scenario->checkpoint = record->checkpoint->number;
+        if (record->delivery)
+            scenario->delivery = record->delivery->number;
         ARRAY_RESERVE(scenario->journal.items, scenario->journal.count, scenario->journal.capacity);
         scenario->journal.items[scenario->journal.count++] = record;
     }
@@ -528,6 +541,19 @@ static void on_verdict(struct scenario *scenario, enum input_type type)
     step(scenario);
 }
 
+static void on_notified(struct scenario *scenario)
+{
+    const char *delivery = word(scenario, "delivery", "now");
+
+    scenario->input.type = INPUT_NOTIFIED;
+    scenario->input.notified.delivery =
+        strcmp(delivery, "now") == 0 ? scenario->delivery : strtoull(delivery, NULL, 10);
+    scenario->input.notified.error = -(int)value(scenario, "error", 0);
+    if (scenario->input.notified.error)
+        scenario->input.notified.text = "HTTP status 500";
+    step(scenario);
+}
+
 static struct core *replay(const struct scenario *scenario, uint64_t damaged)
 {
     struct core *core = make_core();
@@ -550,7 +576,13 @@ static struct core *replay(const struct scenario *scenario, uint64_t damaged)
 static void on_restart(struct scenario *scenario)
 {
     uint64_t damaged = value(scenario, "damaged", 0);
+    const char *site = word(scenario, "site", NULL);
 
+    webhooks[2].on = 0;
+    if (site)
+        webhooks[2].on = 1u << protobuf_c_enum_descriptor_get_value_by_name(
+                                   &wafer__notify_spec__event__descriptor, site)
+                                   ->value;
     core_free(scenario->core);
     core_free(scenario->shadow);
     scenario->core = replay(scenario, damaged);
@@ -644,6 +676,7 @@ static const struct {
     { "manifest", .with_type = on_verdict, .type = INPUT_MANIFEST },
     { "verified", .with_type = on_verdict, .type = INPUT_VERIFIED },
     { "deleted", .with_type = on_verdict, .type = INPUT_DELETED },
+    { "notified", .alone = on_notified },
     { "timer", .with_type = on_plain, .type = INPUT_TIMER },
     { "full", .with_type = on_plain, .type = INPUT_JOURNAL_FULL },
     { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
@@ -656,6 +689,7 @@ struct scenario *scenario_new(void)
 {
     struct scenario *scenario = NEW(struct scenario);
 
+    webhooks[2].on = 0;
     scenario->core = make_core();
     scenario->shadow = make_core();
     core_recover(scenario->core, 0, 0, &scenario->records, &scenario->effects);

@@ -75,6 +75,10 @@ static const char *const lines[] = {
     "verified checkpoint=$C error=5",
     "deleted checkpoint=$C",
     "deleted checkpoint=$C error=5",
+    "submit uid=$U notify=[{on:+[STARTED,REQUEUED,HELD,SUCCEEDED,CANCELLED],to:+ops}]",
+    "notified",
+    "notified error=5",
+    "notified delivery=$C",
     "timer",
     "timer",
     "full",
@@ -82,6 +86,7 @@ static const char *const lines[] = {
     "room",
     "unreadable job=$J sequence=$S",
     "restart",
+    "restart site=CANCELLED",
 };
 
 static void fill_in(struct buffer *line, const char *pattern, struct random *random)

@@ -116,6 +116,22 @@ static const Wafer__Response *release(uid_t uid, uint64_t job)
     return ask(uid, &message);
 }
 
+/* The command line never sends one; anybody else may. */
+START_TEST(a_bad_specification_is_refused_whoever_sends_it)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+    Wafer__SubmitRequest asked = WAFER__SUBMIT_REQUEST__INIT;
+    Wafer__JobSpec spec = WAFER__JOB_SPEC__INIT;
+
+    spec.apiversion = spec.kind = spec.name = (char *)"";
+    asked.spec = &spec;
+    message.body_case = WAFER__REQUEST__BODY_SUBMIT;
+    message.submit = &asked;
+    ck_assert_str_eq(ask(OWNER, &message)->error->code, "E_FIELD");
+    ck_assert_str_eq(ask(OPERATOR, &message)->error->code, "E_FIELD");
+}
+END_TEST
+
 START_TEST(a_refusal_keeps_only_the_beginning_of_a_long_text)
 {
     Wafer__Request message = WAFER__REQUEST__INIT;
@@ -364,6 +380,7 @@ int main(void)
     TCase *tcase = tcase_create("requests");
 
     tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, a_bad_specification_is_refused_whoever_sends_it);
     tcase_add_test(tcase, a_refusal_keeps_only_the_beginning_of_a_long_text);
     tcase_add_test(tcase, an_id_that_no_job_can_have_is_unknown);
     tcase_add_test(tcase, a_reason_is_as_long_as_any_string_may_be);

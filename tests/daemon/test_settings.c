@@ -78,6 +78,8 @@ START_TEST(a_site_file_with_defaults_is_read)
 }
 END_TEST
 
+#define POOLS "pools: [{name: wafer, platform: cs3}]\n"
+
 /* What follows SITE and `platforms_dir`, and what is said about it after the file's name. */
 static const struct {
     const char *text, *said;
@@ -95,6 +97,21 @@ static const struct {
     { "pools: [{name: wafer, platform: cs3}]\nlease: 11m\n", "from 1s to 10m" },
     { "pools: [{name: wafer, platform: cs3}]\nsnapshot_every: 1\n", "at least 1000 records" },
     { "pools: [{name: wafer, platform: cs3}]\npoools: 1\n", "pools" },
+    { POOLS "webhooks: [{name: 'a b', url: 'https://h'}]\n", ":9:" },
+    { POOLS "webhooks: [{name: project, url: 'https://h'}]\n", "webhooks[0].name: \"project\"" },
+    { POOLS "webhooks: [{name: a, url: 'https://h'}, {name: a, url: 'https://g'}]\n",
+      "webhook \"a\" is there twice" },
+    { POOLS "webhooks: [{name: a, url: 'https://u:p@h'}]\n",
+      "webhooks[0].url: it has a user name" },
+    { POOLS "webhooks: [{name: a, url: 'https://h', on: [ENDED]}]\n", "webhooks[0].on" },
+    { POOLS "webhooks: [{name: a, url: 'https://h', secret: ../x}]\n",
+      "webhooks[0].secret: it is neither" },
+    { POOLS "webhooks: [{name: a, url: 'https://h', secret: /nowhere/at/all}]\n",
+      "/nowhere/at/all cannot be read: No such file" },
+    { POOLS "webhooks: [{name: a, url: 'https://h', secret: /dev/null}]\n",
+      "/dev/null is not a regular file" },
+    { POOLS "notify_allow: ['https://h', 'ftp://h']\n", "notify_allow[1]: it begins with neither" },
+    { POOLS "notify_allow: ['https://h/?x']\n", "notify_allow[0]: it has a query" },
 };
 
 START_TEST(a_mistake_in_the_site_file_is_named_with_its_place)
@@ -105,6 +122,66 @@ START_TEST(a_mistake_in_the_site_file_is_named_with_its_place)
     char *said = buffer_text(&errors);
     ck_assert_msg(strstr(said, mistakes[_i].said), "said: %s", said);
     free(said);
+}
+END_TEST
+
+/* A file with a secret, and what is said about it; NULL: it is good. */
+static const struct {
+    const char *text;
+    mode_t mode;
+    const char *said;
+} secrets[] = {
+    { "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 0600, NULL },
+    { "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 0400, NULL },
+    { "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 0640, "its mode must be 0600" },
+    { "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 0604, "its mode must be 0600" },
+    { "", 0600, "begins with whsec_" },
+    { "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", 0600, "begins with whsec_" },
+};
+
+static void check_secret(const char *secret, const char *said)
+{
+    write_file("site.yaml",
+               SITE POOLS "platforms_dir: %s\n"
+                          "webhooks: [{name: a, url: 'https://h', on: [FAILED], secret: %s}]\n",
+               scratch, secret);
+    int r = settings_read(path, &settings, &errors);
+    char *text = buffer_text(&errors);
+    ck_assert_msg(r == (said ? -EINVAL : 0), "%s", text);
+    ck_assert_msg(!said || strstr(text, said), "said: %s", text);
+    ck_assert_ptr_null(strstr(text, "MfKQ"));
+    free(text);
+}
+
+START_TEST(a_secret_is_read_from_a_file_that_is_its_owners_alone)
+{
+    char *file = text_format("%s/secret", scratch);
+
+    write_file("secret", "%s", secrets[_i].text);
+    chmod(file, secrets[_i].mode);
+    check_secret(file, secrets[_i].said);
+    if (!secrets[_i].said) {
+        ck_assert_ptr_nonnull(settings->secrets[0]);
+        ck_assert_uint_eq(settings->webhooks[0].on, 1u << WAFER__NOTIFY_SPEC__EVENT__FAILED);
+    }
+    free(file);
+}
+END_TEST
+
+START_TEST(a_secret_is_read_from_a_credential_where_there_are_any)
+{
+    unsetenv("CREDENTIALS_DIRECTORY");
+    check_secret("hook", NULL); /* to check a site file by hand */
+    ck_assert_ptr_null(settings->secrets[0]);
+    settings = settings_free(settings);
+    setenv("CREDENTIALS_DIRECTORY", scratch, 1);
+    check_secret("hook", "/hook cannot be read: No such file");
+    char *file = text_format("%s/hook", scratch);
+    write_file("hook", "%s", secrets[0].text);
+    chmod(file, 0440); /* as the service manager's access list makes it look */
+    check_secret("hook", NULL);
+    ck_assert_ptr_nonnull(settings->secrets[0]);
+    free(file);
 }
 END_TEST
 
@@ -161,6 +238,9 @@ int main(void)
     tcase_add_test(tcase, a_site_file_with_defaults_is_read);
     tcase_add_loop_test(tcase, a_mistake_in_the_site_file_is_named_with_its_place, 0,
                         ELEMENTS(mistakes));
+    tcase_add_loop_test(tcase, a_secret_is_read_from_a_file_that_is_its_owners_alone, 0,
+                        ELEMENTS(secrets));
+    tcase_add_test(tcase, a_secret_is_read_from_a_credential_where_there_are_any);
     tcase_add_test(tcase, all_mistakes_are_told_in_one_run);
     tcase_add_test(tcase, a_site_file_that_is_none_is_refused);
     tcase_add_test(tcase, dev_puts_everything_below_its_directory);

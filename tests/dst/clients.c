@@ -434,7 +434,8 @@ void clients_finish(struct world *world, bool *ret_done)
     if (!controller->core || controller->durable != controller->count)
         return;
     for (uint64_t id = 1; id <= controller->history.last_job; id++)
-        if (ledger_job(&controller->history, id) && !ledger_job(&controller->history, id)->ended)
+        if (ledger_job(&controller->history, id) && (!ledger_job(&controller->history, id)->ended ||
+                                                     ledger_job(&controller->history, id)->owed))
             return;
     for (unsigned i = 0; i < world->host_count; i++)
         if (world->hosts[i].running_count || world->hosts[i].open_count ||

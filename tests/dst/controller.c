@@ -19,7 +19,9 @@ static struct core *make_core(void)
                                         .pool_count = 2,
                                         .lease_us = LEASE_US,
                                         .lease_margin_us = LEASE_MARGIN_US,
-                                        .operator_uid = 0 };
+                                        .operator_uid = 0,
+                                        .webhooks = &webhook,
+                                        .webhook_count = 1 };
 
     return core_new(&config);
 }
@@ -107,6 +109,7 @@ static void make_durable(struct world *world, size_t count)
     for (; controller->durable < count; controller->durable++) {
         Wafer__Record *record = entry_read(&controller->journal[controller->durable]);
         note(world, &controller->history, record);
+        webhook_check(world, record);
         if (record->kind == WAFER__RECORD_KIND__JOB_ENDED)
             oracle_check(world, ledger_job(&controller->history, record->job));
         wafer__record__free_unpacked(record, NULL);
@@ -146,6 +149,7 @@ static void carry_out(struct world *world, struct effect *effect)
     case EFFECT_LOGS: reply(world, effect); break;
     case EFFECT_SUBSCRIBE: break; /* the reply before it began the stream */
     case EFFECT_CHANGED: watch_sees(world, effect); break;
+    case EFFECT_NOTIFY: webhook_send(world, effect); break;
     case EFFECT_AGENT: link_to_agent(world, effect->link, effect->to_agent); break;
     case EFFECT_DROP_LINK: link_reset(world, effect->link); break;
     case EFFECT_COMMIT_MANIFEST:
@@ -693,6 +697,8 @@ void controller_event(struct world *world, struct event *event)
         sync_begin(world);
     } else if (event->kind == WORK_DONE) {
         work_done(world, &event->work, true);
+    } else if (event->kind == WEBHOOK_ANSWERS) {
+        webhook_answers(world, event->number);
     }
 }
 

@@ -25,6 +25,7 @@ const char *const fault_names[FAULTS] = {
     [FAULT_ONE_WAY] = "one-way",
     [FAULT_DELAY] = "delay",
     [FAULT_UNREADABLE] = "unreadable",
+    [FAULT_WEBHOOK] = "webhook",
 };
 
 void faults_init(struct world *world)

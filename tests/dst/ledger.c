@@ -57,6 +57,7 @@ static const char *submitted(struct ledger *ledger, const Wafer__Record *record)
             free(job);
             return "the number of a job was given out again";
         }
+        job->told = -1;
         job->index = record->job_state->array_index + i;
         job->spec.len = record->spec.len;
         job->spec.data = memory_copy(record->spec.data, record->spec.len);
@@ -165,6 +166,37 @@ static const char *checkpoint(struct ledger *ledger, const Wafer__CheckpointStat
     return NULL;
 }
 
+static const char *delivery(struct ledger *ledger, const Wafer__Record *record)
+{
+    struct ledger_job *job = ledger_job(ledger, record->delivery->job);
+
+    if (record->kind == WAFER__RECORD_KIND__NOTIFY_QUEUED) {
+        job->owed++;
+        job->told = (int)record->delivery->event;
+    } else if (job->owed == 0) {
+        return "a notification is acknowledged that nobody is owed";
+    } else if (record->kind == WAFER__RECORD_KIND__NOTIFY_DELIVERED) {
+        job->owed--;
+    }
+    return NULL;
+}
+
+/* What ends is told, in the step in which it does. */
+static const char *untold(const struct ledger *ledger, const Wafer__JobState *state)
+{
+    static const int events[] = {
+        [WAFER__JOB__STATE__SUCCEEDED] = WAFER__NOTIFY_SPEC__EVENT__SUCCEEDED,
+        [WAFER__JOB__STATE__FAILED] = WAFER__NOTIFY_SPEC__EVENT__FAILED,
+        [WAFER__JOB__STATE__CANCELLED] = WAFER__NOTIFY_SPEC__EVENT__CANCELLED,
+        [WAFER__JOB__STATE__TIMEOUT] = WAFER__NOTIFY_SPEC__EVENT__TIMEOUT,
+    };
+    bool is_told = (size_t)state->state < ELEMENTS(events) && events[state->state];
+
+    return is_told && ledger_job(ledger, state->id)->told != events[state->state]
+               ? "a job ends, and no webhook is told"
+               : NULL;
+}
+
 static void system_changed(struct ledger *ledger, const Wafer__SystemState *next)
 {
     struct ledger_system *system = &ledger->systems[next->number % LEDGER_SYSTEMS];
@@ -191,6 +223,10 @@ const char *ledger_add(struct ledger *ledger, const Wafer__Record *record)
         wrong = submitted(ledger, record);
     else if (record->job_state)
         wrong = changed(ledger, record);
+    if (!wrong && record->kind == WAFER__RECORD_KIND__JOB_ENDED)
+        wrong = untold(ledger, record->job_state);
+    if (!wrong && record->delivery)
+        wrong = delivery(ledger, record);
     if (record->view && ledger_job(ledger, record->view->id)) {
         struct ledger_job *job = ledger_job(ledger, record->view->id);
         wafer__job__free_unpacked(job->view, NULL);

@@ -18,7 +18,9 @@ struct ledger_job {
     Wafer__JobState *state; /* the newest */
     Wafer__Job *view;       /* once it has ended */
     bool ended;
-    bool unsure; /* a record of it was lost: until it is isolated, others may say anything */
+    bool unsure;   /* a record of it was lost: until it is isolated, others may say anything */
+    unsigned owed; /* notifications that were not acknowledged */
+    int told;      /* the last event that one of them is about; -1: none */
     Wafer__CheckpointState **checkpoints; /* rising steps, then epochs; deleted ones are gone */
     size_t checkpoint_count, checkpoint_capacity;
 };

@@ -11,6 +11,7 @@ tests_dst_dst_SOURCES = \
   tests/dst/specs.c \
   tests/dst/vault.c tests/dst/vault.h \
   tests/dst/watch.c \
+  tests/dst/webhooks.c \
   tests/dst/world.c tests/dst/world.h
 tests_dst_dst_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_dst_dst_LDADD = libcore.a libpolicy.a $(ENGINE_LIBS)

@@ -150,6 +150,7 @@ static void handle(struct world *world, struct event *event)
     case LINK_CLOSED:
     case SYNCED:
     case WORK_DONE:
+    case WEBHOOK_ANSWERS:
     case BEAT:
     case ASKED:
     case CONTROLLER_START: controller_event(world, event); break;
@@ -281,6 +282,7 @@ void world_done(struct world *world)
     clients_done(world);
     watch_done(world);
     vault_model_done(&world->vault);
+    map_done(&world->received);
     free(world->links);
     for (int i = 0; i < 2; i++)
         wafer__platform__free_unpacked(world->platforms[i], NULL);

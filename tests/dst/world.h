@@ -57,6 +57,7 @@ enum event_kind {
     FAULT_ENDS,       /* number: enum fault */
     CONTROLLER_START, /* after a crash */
     HOST_START,
+    WEBHOOK_ANSWERS, /* about notification `number` */
 };
 
 struct event {
@@ -95,6 +96,7 @@ enum fault {
     FAULT_DELETE_ERROR,
     FAULT_LOST_REPLY,
     FAULT_UNREADABLE,
+    FAULT_WEBHOOK,
     FAULTS,
 };
 
@@ -208,6 +210,7 @@ struct world {
     size_t link_count, link_capacity;
     struct controller controller;
     struct vault_model vault;
+    struct map received; /* notifications, by number: webhooks.c */
     struct client clients[CLIENTS];
     struct watcher watcher;
     uint64_t next_request, next_key;
@@ -268,6 +271,12 @@ void link_reset(struct world *world, uint64_t number);
 void link_cut_one_way(struct world *world, uint64_t number, enum direction way, int64_t span_us);
 void link_to_agent(struct world *world, uint64_t number, const Wafer__ToAgent *message);
 struct link *link_get(struct world *world, uint64_t number);
+
+/* webhooks.c */
+extern const struct core_webhook webhook;
+void webhook_send(struct world *world, const struct effect *effect);
+void webhook_answers(struct world *world, uint64_t number);
+void webhook_check(struct world *world, const Wafer__Record *record);
 
 /* clients.c */
 void client_acts(struct world *world, unsigned client);

@@ -4,7 +4,8 @@ tests_model_tests = \
   tests/model/test_bind_write \
   tests/model/test_examples \
   tests/model/test_job \
-  tests/model/test_job_check
+  tests/model/test_job_check \
+  tests/model/test_url
 check_PROGRAMS += $(tests_model_tests)
 TESTS += $(tests_model_tests)
 EXTRA_DIST += tests/model/errors.h
@@ -30,3 +31,7 @@ tests_model_test_job_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
 tests_model_test_job_check_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_model_test_job_check_CFLAGS = $(TEST_CFLAGS)
 tests_model_test_job_check_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
+
+tests_model_test_url_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_model_test_url_CFLAGS = $(TEST_CFLAGS)
+tests_model_test_url_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)

@@ -144,6 +144,20 @@ static const struct {
     { { "retry={backoff: {first: 10m, max: 10s}}" }, "retry.backoff: first is longer than max\n" },
     { { "retry={backoff: {first: 11m}}" }, "retry.backoff: first is longer than max\n" },
 
+    { { "notify=[{on: [FAILED], to: ops}, {on: [HELD], to: 'https://h/x'}]" }, NULL },
+    { { "notify=[{on: [FAILED], to: project}]", "project=nlp" }, NULL },
+    { { "notify=[{on: [FAILED], to: project}]" }, "notify[0].to: the job has no project\n" },
+    { { "notify=[{to: me}]" },
+      "notify[0].on: missing, and it must be there (FAILED, TIMEOUT ...)\n" },
+    { { "notify=[{on: [FAILED], to: 'me@example.org'}]" },
+      "notify[0].to: \"me@example.org\" is neither project, nor the name of a webhook, nor a "
+      "URL\n" },
+    { { "notify=[{on: [FAILED], to: ops}, {on: [FAILED], to: 'ftp://h/x'}]" },
+      "notify[1].to: the URL cannot be used: it begins with neither https:// nor http://\n" },
+    { { "notify=[{on: [FAILED], to: 'http://allowed@evil/'}]" },
+      "notify[0].to: the URL cannot be used: it has a user name: leave out what is before the "
+      "'@'\n" },
+
     /* keys of the schema that this version does not act on are refused, never ignored */
     { { "begin=2026-02-01T08:00:00Z" }, "begin: not supported in this version (leave it out)\n" },
     { { "deadline=2026-02-01T08:00:00Z" },
@@ -157,7 +171,6 @@ static const struct {
     { { "fallback={pool: gpu}" }, "fallback: not supported in this version (leave it out)\n" },
     { { "retention={logs: 90d}" }, "retention: not supported in this version (leave it out)\n" },
     { { "cost={center: '4711'}" }, "cost: not supported in this version (leave it out)\n" },
-    { { "notify=[{to: me}]" }, "notify: not supported in this version (leave it out)\n" },
 };
 
 START_TEST(a_spec_keeps_the_rules_or_is_refused_with_the_rule)

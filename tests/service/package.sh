@@ -32,6 +32,7 @@ ok 'lintian finds nothing wrong'
 leftovers >"$folder/before"
 put_packages
 ok 'the packages install'
+[ "$failed" -eq 0 ] || finish || exit 1
 is_active waferd.socket && is_active waferd.service
 ok 'and the controller runs'
 same "$(inside systemctl is-enabled waferd.service waferd.socket | tr '\n' ' ')" 'enabled enabled '
@@ -40,6 +41,9 @@ ok 'also after the next boot'
 inside dpkg-query -W -f '${Conffiles}' waferd >"$folder/out"
 same "$(grep -c ' /etc/waferd/' "$folder/out")" "$(inside find /etc/waferd -type f | wc -l)"
 ok 'what is below /etc/waferd belongs to the operator'
+# shellcheck disable=SC2016 # for dpkg-query
+same "$(inside dpkg-query -W -f '${Version}' waferd)" "$(inside waferd --version | cut -d' ' -f2)"
+ok 'the version is that of the program'
 inside systemctl enable --now wafersim@local >"$folder/out" 2>&1 && within 10 systems_are_up
 ok 'the systems start'
 inside useradd --no-create-home alice && inside usermod -a -G wafer alice &&
