@@ -86,6 +86,10 @@ enum flag_id {
     FLAG_POOL,
     FLAG_DRY_RUN,
     FLAG_FOR,
+    FLAG_LABEL,
+    FLAG_SINCE,
+    FLAG_SORT,
+    FLAG_ORIGIN,
     FLAG_IF_VERSION,
     FLAG_FORMAT,
     FLAG_START,
@@ -94,10 +98,6 @@ enum flag_id {
     FLAG_EQUAL,
     FLAG_CONFIG,
     FLAG_BACKUP,
-    FLAG_LABEL,
-    FLAG_SINCE,
-    FLAG_SORT,
-    FLAG_ORIGIN,
     FLAGS,
 };
 _Static_assert(FLAGS <= 64, "a verb has a bit for each flag");

@@ -21,7 +21,8 @@ static const struct {
 } kinds[] = {
     { "ID", "@jobs" },      { "SYSTEM", "@systems" }, { "CKPT", "@checkpoints" },
     { "FILE", "@files" },   { "QUEUE", "@queues" },   { "NAME", "@schemas" },
-    { "TOPIC", "@topics" },
+    { "TOPIC", "@topics" }, { "A", "@jobs" },         { "B", "@jobs" },
+    { "DIR", "@files" },
 };
 
 /* "SYSTEM crash" becomes "@systems crash": a kind, or words between bars, for each target. */

@@ -238,11 +238,9 @@ static int collect(const struct command *command, struct connection *connection,
 
 static int print(const struct command *command, const Wafer__DifferenceList *list)
 {
-    if (output_document(command, &list->base))
-        ; /* all is said */
-    else if (command->format == FORMAT_PLAIN)
+    if (command->format == FORMAT_PLAIN)
         print_plain(list);
-    else if (!command_has(command, FLAG_QUIET))
+    else if (!output_document(command, &list->base) && !command_has(command, FLAG_QUIET))
         print_lines(command, list);
     return list->different ? EXIT_DIFFERENT : 0;
 }

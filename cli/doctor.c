@@ -150,11 +150,9 @@ int run_doctor(const struct command *command)
         return message_fail(command, EXIT_INTERNAL,
                             "what " HELPER " said cannot be read: it is of "
                             "another version");
-    if (output_document(command, &doctor->base))
-        ; /* all is said */
-    else if (command->format == FORMAT_PLAIN)
+    if (command->format == FORMAT_PLAIN)
         print_plain(doctor);
-    else if (!command_has(command, FLAG_QUIET))
+    else if (!output_document(command, &doctor->base) && !command_has(command, FLAG_QUIET))
         print_lines(command, doctor);
     exit = doctor->healthy ? 0 : 1;
     wafer__doctor__free_unpacked(doctor, NULL);

@@ -44,16 +44,14 @@ void output_json_line(const ProtobufCMessage *message)
 
 bool output_document(const struct command *command, const ProtobufCMessage *message)
 {
-    switch (command->format) {
-    case FORMAT_JSON: output_json(message); return true;
-    case FORMAT_NDJSON: output_json_line(message); return true;
-    case FORMAT_YAML: {
+    if (command->format == FORMAT_YAML) {
         owned(free) char *text = bind_yaml_text(message);
         fputs(text, stdout);
         return true;
     }
-    default: return false;
-    }
+    if (command_is_json(command))
+        print_json(message, command->format == FORMAT_JSON);
+    return command_is_json(command);
 }
 
 void output_envelope(const char *name, char **schema, Wafer__Time **generated_at)

@@ -14,8 +14,8 @@
 void output_json(const ProtobufCMessage *message);
 void output_json_line(const ProtobufCMessage *message);
 
-/* A document of its own kind, in the formats for scripts but `plain` and columns. False: nothing
- * was printed. */
+/* One that is neither an item nor a list, in the formats that have documents; `ndjson` and `yaml`
+ * have them too. False: the format has none, and nothing was printed. */
 bool output_document(const struct command *command, const ProtobufCMessage *message);
 
 /* What is the same in every list: its schema, and the time where the controller gave none. */

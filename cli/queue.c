@@ -18,20 +18,6 @@ static const char *state_name(const Wafer__Queue *queue)
     return queue->stopped ? "stopped" : "started";
 }
 
-static char *name_of(const ProtobufCMessage *item)
-{
-    return text_copy(((const Wafer__Queue *)item)->name);
-}
-
-static char *sentence_of(const ProtobufCMessage *item)
-{
-    const Wafer__Queue *queue = (const Wafer__Queue *)item;
-
-    return text_format("queue %s: %s, %" PRIu64 " pending, %" PRIu64 " running%s%s", queue->name,
-                       state_name(queue), queue->pending, queue->running, queue->reason ? ": " : "",
-                       queue->reason ? queue->reason : "");
-}
-
 static void print_plain(const ProtobufCMessage *item)
 {
     const Wafer__Queue *queue = (const Wafer__Queue *)item;
@@ -52,6 +38,19 @@ static void print_plain(const ProtobufCMessage *item)
     output_time(&record, queue->since);
     output_text(&record, queue->reason);
     output_end(&record);
+}
+
+static char *name_of(const ProtobufCMessage *item)
+{
+    return text_copy(((const Wafer__Queue *)item)->name);
+}
+
+static char *sentence_of(const ProtobufCMessage *item)
+{
+    const Wafer__Queue *queue = (const Wafer__Queue *)item;
+
+    return text_format("queue %s: %s, %" PRIu64 " pending, %" PRIu64 " held, %" PRIu64 " running",
+                       queue->name, state_name(queue), queue->pending, queue->held, queue->running);
 }
 
 const struct noun queue_noun = {

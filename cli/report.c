@@ -309,13 +309,11 @@ static int read_format(const struct command *command, enum report_format *ret)
 {
     const char *name = command->values[FLAG_FORMAT];
 
-    switch (command->format) {
-    case FORMAT_JSON:
-    case FORMAT_NDJSON:
-    case FORMAT_YAML: *ret = REPORT_JSON; break;
-    case FORMAT_PLAIN: *ret = REPORT_PLAIN; break;
-    default: *ret = REPORT_MARKDOWN; break;
-    }
+    bool is_document = command_is_json(command) || command->format == FORMAT_YAML;
+
+    *ret = is_document                       ? REPORT_JSON
+           : command->format == FORMAT_PLAIN ? REPORT_PLAIN
+                                             : REPORT_MARKDOWN;
     if (!name)
         return 0;
     if (strcmp(name, "md") == 0)
@@ -338,7 +336,7 @@ static void print_reports(const struct command *command, Wafer__ReportList *list
         output_envelope("wafer.report/v1", &list->schema, &list->generated_at);
         list->has_total = list->has_truncated = true;
         list->total = list->n_items;
-        if (!output_document(command, &list->base)) /* --format json says so alone */
+        if (!output_document(command, &list->base))
             output_json(&list->base);
         break;
     case REPORT_CSV: print_csv(list); break;

@@ -65,12 +65,11 @@ static char *name_of(const ProtobufCMessage *item)
 static char *sentence_of(const ProtobufCMessage *item)
 {
     const Wafer__System *system = (const Wafer__System *)item;
-    bool has_reason = system->reason && *system->reason;
+    owned(free) char *why = why_text(system);
     owned(free) char *job = system->has_job ? text_format(", job %" PRIu64, system->job) : NULL;
 
     return text_format("system %s: %s%s%s%s%s", system->name, state_name(system),
-                       system->drained ? " drained" : "", job ? job : "", has_reason ? ": " : "",
-                       has_reason ? system->reason : "");
+                       system->drained ? " drained" : "", job ? job : "", *why ? ": " : "", why);
 }
 
 const struct noun system_noun = {

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "cli/connection.h"
@@ -15,9 +16,8 @@ static void print(const struct command *command, const Wafer__VersionItem *serve
     item.server = server ? server->server : NULL;
     item.has_protocol = server && server->has_protocol;
     item.protocol = server ? server->protocol : 0;
-    if (output_document(command, &item.base)) {
+    if (output_document(command, &item.base))
         return;
-    }
     if (command->format == FORMAT_PLAIN) {
         struct record record = { 0 };
         output_text(&record, item.client);

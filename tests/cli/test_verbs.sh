@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 21
+plan 22
 
 # ---- update ----
 
@@ -210,3 +210,5 @@ ok "diff --only looks at one section; --all shows what is equal"
 run other diff 7 8 --only cost -o json
 exits 0 && [ "$(jq -c '[.schema, .a, .b, .different, .equal]' "$folder/out")" = '["wafer.diff/v1",7,8,0,2]' ]
 ok "diff -o json counts"
+
+documents_match
