@@ -17,6 +17,7 @@ daemon="" systems=""
 clean() {
     [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
     [ -z "$systems" ] || kill -9 "$systems" 2>/dev/null
+    { wait; } 2>/dev/null # without a word of the shell's about them
     rm -rf "$dir"
 }
 trap clean EXIT
@@ -54,7 +55,7 @@ calc() {
 median() { awk -v name="$1" '$1 == name { print $2 }' "$results" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 spread() { awk -v name="$1" '$1 == name { print $2 }' "$results" | sort -g | awk 'NR == 1 { least = $1 } { most = $1 } END { printf "%.0f to %.0f", least, most }'; }
 
-# memory PID: of its own, in bytes. ticks PID TID: of the processor, in microseconds.
+# memory PID: of its own, in bytes.
 memory() { awk '/^RssAnon/ { print $2 * 1024 }' "/proc/$1/status"; }
 cpu_us() { # cpu_us NAME PID: of its main thread and of all others
     tick_us=$((1000000 / $(getconf CLK_TCK)))
