@@ -178,16 +178,24 @@ static int parse_file(const struct command *command, struct settings_file *file,
     return exit;
 }
 
+/* Nobody can know what lies in a directory that is closed to him, such as the home that a program
+ * run as somebody else still has in its environment. */
+static bool is_there(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR && errno != EACCES);
+}
+
 static int read_file(const struct command *command, size_t which, struct settings_file *file)
 {
     owned(buffer_done) struct buffer text = BUFFER_EMPTY;
 
     file->path = path_of(which);
-    if (!file->path)
+    if (!file->path || !is_there(file->path))
         return 0;
     owned(fd_close) int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : cannot_read(command, file->path, errno);
+        return cannot_read(command, file->path, errno);
     if (!is_trusted(command, file->path, fd))
         return 0;
     int exit = read_whole(command, file->path, fd, &text);
