@@ -508,7 +508,10 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
         }
     }
     job_change(core, job, record->job_state, spec);
-    job->unsure = job->unsure && record->kind != WAFER__RECORD_KIND__JOB_ISOLATED;
+    /* What was lost later than that was there when the job was isolated, and is relied on. */
+    if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED &&
+        (!record->has_lost || record->lost >= job->lost))
+        job->unsure = false;
     return 0;
 }
 
@@ -585,6 +588,8 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t id)
     if (!job || job_state_is_terminal(job->state.state))
         return;
     job->unsure = true;
+    if (job->lost < sequence)
+        job->lost = sequence;
     if (job_has_systems(job)) {
         Wafer__JobState next = job->state;
         next.state = WAFER__JOB__STATE__HELD;

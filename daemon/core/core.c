@@ -93,6 +93,9 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         text_format("record %llu of its journal cannot be read", (unsigned long long)sequence);
     Wafer__Record record = WAFER__RECORD__INIT;
 
+    /* A start finds the same record unreadable as the one before: what it cost was paid then. */
+    if (job && !job_state_is_terminal(job->state.state) && !job->unsure)
+        return;
     record.kind = WAFER__RECORD_KIND__JOB_ISOLATED;
     SET(&record, job, id);
     SET(&record, cause, WAFER__CAUSE__JOURNAL_UNREADABLE);
@@ -103,6 +106,7 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
          * which its agent is told to kill; and an agent refuses systems that are not free. Whoever
          * lets the job go, it starts when a host that did not register has ended its lease. */
+        SET(&record, lost, job->lost);
         checkpoint_begun_lost(core, job);
         next = job->state;
         next.state = WAFER__JOB__STATE__HELD;

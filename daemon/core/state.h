@@ -94,6 +94,7 @@ struct job {
     struct progress progress;
     uint64_t listed; /* the last report that listed it, as core->report_count counts them */
     bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
+    uint64_t lost;   /* the last such record */
 };
 
 struct system {

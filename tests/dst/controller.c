@@ -467,7 +467,7 @@ static void retell(struct world *world, struct ledger *ledger)
         struct entry *entry = &controller->journal[i];
         Wafer__Record *record = entry_read(entry);
         if (entry->damaged)
-            ledger_skip(ledger, entry->job);
+            ledger_skip(ledger, record->sequence, entry->job);
         else
             note(world, ledger, record);
         wafer__record__free_unpacked(record, NULL);

@@ -117,19 +117,23 @@ static const char *changed(struct ledger *ledger, const Wafer__Record *record)
         record->kind != WAFER__RECORD_KIND__JOB_GRANTED &&
         !(record->checkpoint && record->checkpoint->state == WAFER__CHECKPOINT__STATE__CORRUPT))
         return "a committed step fell";
-    job->unsure = job->unsure && record->kind != WAFER__RECORD_KIND__JOB_ISOLATED;
+    if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED && record->lost >= job->lost)
+        job->unsure = false;
     job->ended = job_state_is_terminal(next->state);
     wafer__job_state__free_unpacked(job->state, NULL);
     job->state = MESSAGE_COPY(next);
     return NULL;
 }
 
-void ledger_skip(struct ledger *ledger, uint64_t id)
+void ledger_skip(struct ledger *ledger, uint64_t sequence, uint64_t id)
 {
     struct ledger_job *job = ledger_job(ledger, id);
 
-    if (job)
-        job->unsure = true;
+    if (!job)
+        return;
+    job->unsure = true;
+    if (job->lost < sequence)
+        job->lost = sequence;
 }
 
 static bool is_before(const Wafer__CheckpointState *a, const Wafer__CheckpointState *b)

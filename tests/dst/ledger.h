@@ -19,6 +19,7 @@ struct ledger_job {
     Wafer__Job *view;       /* once it has ended */
     bool ended;
     bool unsure;   /* a record of it was lost: until it is isolated, others may say anything */
+    uint64_t lost; /* the last such record */
     unsigned owed; /* notifications that were not acknowledged */
     int told;      /* the last event that one of them is about; -1: none */
     Wafer__CheckpointState **checkpoints; /* rising steps, then epochs; deleted ones are gone */
@@ -40,7 +41,8 @@ struct ledger {
 void ledger_done(struct ledger *ledger);
 /* NULL, or what is wrong with it. */
 const char *ledger_add(struct ledger *ledger, const Wafer__Record *record);
-void ledger_skip(struct ledger *ledger, uint64_t job); /* a record of it is lost */
+/* A record of the job is lost. */
+void ledger_skip(struct ledger *ledger, uint64_t sequence, uint64_t job);
 struct ledger_job *ledger_job(const struct ledger *ledger, uint64_t id); /* or NULL */
 /* NULL: unknown, or deleted */
 const Wafer__CheckpointState *ledger_checkpoint(const struct ledger *ledger, uint64_t job,
