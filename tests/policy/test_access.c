@@ -228,10 +228,10 @@ START_TEST(the_shipped_rules_give_each_role_what_the_manual_says)
         /* of ANNA on her own, of BERT on hers, of the roles below on hers: by action */
         "submit show read hold release cancel requeue resume checkpoint update ",
         "",
-        "show hold release cancel requeue ",                                     /* operator */
-        "show ",                                                                 /* auditor */
-        "submit urgent show read hold release cancel requeue resume checkpoint " /* root */
-        "systems operate queues audit update ",
+        "show hold release cancel requeue ",                                      /* operator */
+        "show ",                                                                  /* auditor */
+        ("submit urgent show read hold release cancel requeue resume checkpoint " /* root */
+         "systems operate queues audit update "),
     };
     char path[4096];
     const char *srcdir = getenv("top_srcdir");
