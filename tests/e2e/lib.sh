@@ -138,6 +138,24 @@ kill_systems() {
     [ -z "$victim" ] || ! grep -q '^wafersim' "/proc/$victim/comm" 2>/dev/null || kill -9 "$victim"
 }
 
+# Nothing that the systems said before they stood still is on its way: two looks see the same.
+is_quiet() {
+    look=$(wafer -o json events 2>/dev/null) && [ "$look" = "$(wafer -o json events 2>/dev/null)" ]
+}
+
+# catch COMMAND...: the systems stand still, and the command is true. A job does not wait for those
+# who look at it, so it is asked again when nothing moves; go_on lets them move.
+catch() {
+    for _ in $(seq 200); do
+        within 20 "$@" || return 1
+        kill -STOP "$(systems_pid)"
+        within 5 is_quiet && "$@" 2>/dev/null && return 0
+        go_on
+    done
+    return 1
+}
+go_on() { kill -CONT "$(systems_pid)"; }
+
 # stop_all: the daemon, and the systems that it leaves behind; the directory stays.
 stop_all() {
     if [ -n "$daemon" ]; then
