@@ -91,7 +91,7 @@ struct job {
     /* live */
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
-    struct progress progress;
+    struct progress *progress; /* NULL before its first attempt: job_progress() */
     uint64_t listed; /* the last report that listed it, as core->report_count counts them */
     bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
     uint64_t lost;   /* the last such record */
@@ -237,6 +237,9 @@ struct pool *job_pool(const struct core *core, const struct job *job);
 bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
 uint32_t job_systems_wanted(const struct job *job);
 bool job_has_systems(const struct job *job);
+/* What was last heard of the job; all zero before its first attempt. */
+const struct progress *job_progress(const struct job *job);
+struct progress *job_progress_change(struct job *job);                 /* the same, to be written */
 struct host *job_host(const struct core *core, const struct job *job); /* of its systems */
 bool checkpoint_is_settled(const Wafer__CheckpointState *state);
 /* All of the job by rising steps; the array is the caller's. */

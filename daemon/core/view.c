@@ -85,15 +85,17 @@ static Wafer__Job__Systems *systems_new(const struct core *core, const struct jo
 static uint64_t step_of(const struct job *job)
 {
     uint64_t step = job->state.has_final_step ? job->state.final_step : job->state.committed_step;
-    return job_has_systems(job) && job->progress.step > job->state.resume_step ? job->progress.step
-           : job_has_systems(job) ? job->state.resume_step
-                                  : step;
+    uint64_t heard = job_progress(job)->step;
+
+    if (!job_has_systems(job))
+        return step;
+    return heard > job->state.resume_step ? heard : job->state.resume_step;
 }
 
 static Wafer__Job__Progress *progress_new(const struct job *job)
 {
     const struct job_terms *terms = &job->spec->terms;
-    const struct progress *live = &job->progress;
+    const struct progress *live = job_progress(job);
     Wafer__Job__Progress *progress = NEW(Wafer__Job__Progress);
     bool runs = job_has_systems(job);
 
@@ -264,7 +266,7 @@ static Wafer__Job *row_new(const struct core *core, const struct job *job, bool 
     SET(view, priority, job->spec->terms.priority);
     SET(view, state, state->state);
     if (job_has_systems(job))
-        SET(view, phase, job->progress.phase);
+        SET(view, phase, job_progress(job)->phase);
     if (state->state == WAFER__JOB__STATE__PENDING || state->state == WAFER__JOB__STATE__HELD)
         view->reason = reason_new(core, job, brief);
     if (state->has_cause)
