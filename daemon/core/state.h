@@ -275,7 +275,7 @@ struct effect *effect_add(struct core *core, enum effect_type type);
 
 Wafer__Time *view_time(int64_t us);
 Wafer__Job *view_job(const struct core *core, const struct job *job);
-/* Only what a table of jobs shows: a third of it. */
+/* Only what a table of jobs shows: a fifth of it. */
 Wafer__Job *view_row(const struct core *core, const struct job *job);
 Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state);
 Wafer__System *view_system(const struct core *core, const struct system *system);
