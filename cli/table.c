@@ -24,6 +24,7 @@ struct table {
     struct cell *cells;
     size_t count, capacity;
     struct buffer texts;
+    struct buffer joined; /* of the cell that is being put together */
 };
 
 struct table *table_new(const struct column *columns, size_t count, const struct screen *screen)
@@ -41,6 +42,7 @@ struct table *table_free(struct table *table)
     if (!table)
         return NULL;
     buffer_done(&table->texts);
+    buffer_done(&table->joined);
     free(table->cells);
     free(table);
     return NULL;
@@ -54,6 +56,19 @@ void table_cell(struct table *table, enum style style, const char *text)
     cell->width =
         text_append_display(&table->texts, text && *text ? text : "-", table->screen->is_utf8);
     cell->style = style;
+}
+
+void table_join(struct table *table, enum style style, ...)
+{
+    va_list arguments;
+
+    buffer_clear(&table->joined);
+    va_start(arguments, style);
+    for (const char *part; (part = va_arg(arguments, const char *));)
+        buffer_append_text(&table->joined, part);
+    va_end(arguments);
+    buffer_append(&table->joined, "", 1);
+    table_cell(table, style, (const char *)buffer_data(&table->joined));
 }
 
 void table_format(struct table *table, enum style style, const char *format, ...)
