@@ -134,9 +134,10 @@ struct pool {
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
-    /* Whom the others wait for, as of this record and time: a list of jobs asks for each of them.
+    /* What all jobs of the pool wait for, as of this record and time: a list asks for each of them.
      */
-    const struct job *head;
+    const struct job *head; /* of the queue */
+    struct supply widest;   /* of one host; `free` is not kept: it follows connections too */
     uint64_t head_sequence;
     int64_t head_us;
 };
