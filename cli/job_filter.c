@@ -38,6 +38,11 @@ static int read_labels(const struct command *command, struct job_filter *ret)
     return 0;
 }
 
+bool job_filter_is_given(const struct job_filter *filter)
+{
+    return filter->label_count || filter->since.is_given || filter->sorts;
+}
+
 int job_filter_read(const struct command *command, struct job_filter *ret,
                     Wafer__ListRequest *request)
 {
@@ -53,7 +58,7 @@ int job_filter_read(const struct command *command, struct job_filter *ret,
     ret->limit = command_has(command, FLAG_COUNT) ? limit : UINT64_MAX;
     request->has_limit = command_has(command, FLAG_COUNT);
     request->limit = (uint32_t)limit;
-    if (ret->label_count || ret->since.is_given || ret->sorts) {
+    if (job_filter_is_given(ret)) {
         request->has_limit = true;
         request->limit = LOOK_AT;
     }
@@ -122,7 +127,7 @@ void job_filter_apply(const struct command *command, const struct job_filter *fi
 {
     size_t kept = 0;
 
-    if (!filter->label_count && !filter->since.is_given && !filter->sorts)
+    if (!job_filter_is_given(filter))
         return;
     warn(command, list);
     for (size_t i = 0; i < list->n_items; i++) {

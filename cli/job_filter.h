@@ -26,6 +26,9 @@ static inline void job_filter_donep(struct job_filter *filter)
     job_filter_done(filter);
 }
 
+/* Jobs are chosen or put in order here, by whatever a job has. */
+bool job_filter_is_given(const struct job_filter *filter);
+
 bool job_filter_shows(const struct job_filter *filter, const Wafer__Job *job,
                       const Wafer__Time *now);
 void job_filter_sort(const struct job_filter *filter, Wafer__Job **jobs, size_t count);

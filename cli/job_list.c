@@ -56,9 +56,9 @@ static void add_time(struct table *table, const Wafer__Job *job)
 {
     bool has_run = job->has_elapsed_s && job->elapsed_s > 0;
 
-    table_format(table, STYLE_NONE, "%s%s%s", has_run ? units_seconds(job->elapsed_s).text : "-",
-                 job->has_limit_s ? "/" : "",
-                 job->has_limit_s ? units_seconds(job->limit_s).text : "");
+    table_join(table, STYLE_NONE, has_run ? units_seconds(job->elapsed_s).text : "-",
+               job->has_limit_s ? "/" : "",
+               job->has_limit_s ? units_seconds(job->limit_s).text : "", NULL);
 }
 
 static void add_checkpoint(struct table *table, const Wafer__Job *job, const Wafer__Time *now)
@@ -79,9 +79,9 @@ static void add_checkpoint(struct table *table, const Wafer__Job *job, const Waf
 static void add_system_count(struct table *table, const Wafer__Job *job)
 {
     if (job->systems && job->systems->n_allocated)
-        table_format(table, STYLE_NONE, "%zu", job->systems->n_allocated);
+        table_cell(table, STYLE_NONE, units_digits(job->systems->n_allocated).text);
     else if (job->systems && job->systems->has_requested)
-        table_format(table, STYLE_NONE, "%" PRIu32, job->systems->requested);
+        table_cell(table, STYLE_NONE, units_digits(job->systems->requested).text);
     else
         table_cell(table, STYLE_NONE, NULL);
 }

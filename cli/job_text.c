@@ -2,11 +2,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/output.h"
 #include "model/job.h"
+
+#define STEPS_WIDTH 9 /* of "999k/9.9M" */
 
 struct unit_text job_id_text(const Wafer__Job *job)
 {
@@ -16,7 +20,7 @@ struct unit_text job_id_text(const Wafer__Job *job)
         snprintf(ret.text, sizeof(ret.text), "%" PRIu64 "_%" PRIu32, job->array_id,
                  job->array_index);
     else
-        snprintf(ret.text, sizeof(ret.text), "%" PRIu64, job->id);
+        return units_digits(job->id);
     return ret;
 }
 
@@ -42,9 +46,11 @@ struct unit_text job_step_text(const Wafer__Job *job)
     }
     if (!progress->has_max_steps)
         return units_count(progress->step);
-    owned(free) char *steps = text_format("%s/%s", units_count(progress->step).text,
-                                          units_count(progress->max_steps).text);
-    snprintf(ret.text, sizeof(ret.text), "%-9s %3u%%", steps, job_percent(job));
+    char *end = stpcpy(ret.text, units_count(progress->step).text);
+    end = stpcpy(stpcpy(end, "/"), units_count(progress->max_steps).text);
+    while (end < ret.text + STEPS_WIDTH)
+        *end++ = ' ';
+    snprintf(end, (size_t)(ret.text + sizeof(ret.text) - end), " %3u%%", job_percent(job));
     return ret;
 }
 
@@ -75,8 +81,11 @@ char *job_why_text(const Wafer__Job *job)
         detail = job->detail;
     }
     bool has_detail = detail && *detail;
-    return text_format("%s%s%s", code ? code : "", has_detail ? ": " : "",
-                       has_detail ? detail : "");
+    owned(buffer_done) struct buffer text = BUFFER_EMPTY;
+    buffer_append_text(&text, code ? code : "");
+    buffer_append_text(&text, has_detail ? ": " : "");
+    buffer_append_text(&text, has_detail ? detail : "");
+    return buffer_text(&text);
 }
 
 /* id name user queue state phase reason attempt step max_steps systems elapsed_s limit_s

@@ -75,13 +75,14 @@ static void print_jobs(const struct command *command, const struct job_filter *f
 static int list_once(const struct command *command, const struct job_filter *filter,
                      struct connection *connection, Wafer__Request *request)
 {
-    owned(response_free) Wafer__Response *jobs = NULL;
-    owned(response_free) Wafer__Response *systems = NULL;
+    /* Never freed: the process ends with this list, and that gives its many pieces back at once. */
+    static Wafer__Response *jobs, *systems;
     bool wants_systems = command_is_for_people(command);
     Wafer__Request system_request = WAFER__REQUEST__INIT;
     Wafer__SystemListRequest system_body = WAFER__SYSTEM_LIST_REQUEST__INIT;
 
-    request->list->has_brief = request->list->brief = wants_systems;
+    request->list->has_brief = request->list->brief =
+        command->format == FORMAT_TABLE && !job_filter_is_given(filter);
     int exit = connection_send(connection, request);
     system_request.body_case = WAFER__REQUEST__BODY_SYSTEM_LIST;
     system_request.system_list = &system_body;

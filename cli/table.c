@@ -3,14 +3,16 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "cli/text.h"
 
 #define GAP 2 /* cells between columns */
 
+/* All texts of a table stand one behind the other: a long list has a hundred thousand of them. */
 struct cell {
-    char *text;
+    size_t text; /* where it begins in `texts`; ends with NUL */
     unsigned width;
     enum style style;
 };
@@ -21,6 +23,8 @@ struct table {
     const struct screen *screen;
     struct cell *cells;
     size_t count, capacity;
+    struct buffer texts;
+    struct buffer joined; /* of the cell that is being put together */
 };
 
 struct table *table_new(const struct column *columns, size_t count, const struct screen *screen)
@@ -37,8 +41,8 @@ struct table *table_free(struct table *table)
 {
     if (!table)
         return NULL;
-    for (size_t i = 0; i < table->count; i++)
-        free(table->cells[i].text);
+    buffer_done(&table->texts);
+    buffer_done(&table->joined);
     free(table->cells);
     free(table);
     return NULL;
@@ -48,9 +52,23 @@ void table_cell(struct table *table, enum style style, const char *text)
 {
     ARRAY_RESERVE(table->cells, table->count, table->capacity);
     struct cell *cell = &table->cells[table->count++];
-    cell->text = text_display(text && *text ? text : "-", table->screen->is_utf8);
-    cell->width = text_width(cell->text);
+    cell->text = table->texts.length;
+    cell->width =
+        text_append_display(&table->texts, text && *text ? text : "-", table->screen->is_utf8);
     cell->style = style;
+}
+
+void table_join(struct table *table, enum style style, ...)
+{
+    va_list arguments;
+
+    buffer_clear(&table->joined);
+    va_start(arguments, style);
+    for (const char *part; (part = va_arg(arguments, const char *));)
+        buffer_append_text(&table->joined, part);
+    va_end(arguments);
+    buffer_append(&table->joined, "", 1);
+    table_cell(table, style, (const char *)buffer_data(&table->joined));
 }
 
 void table_format(struct table *table, enum style style, const char *format, ...)
@@ -139,64 +157,68 @@ static unsigned *lay_out(const struct table *table, bool header)
     return widths;
 }
 
-static void print_spaces(FILE *stream, unsigned count)
+static void append_spaces(struct buffer *line, unsigned count)
 {
-    while (count--)
-        putc_unlocked(' ', stream);
+    if (!count)
+        return;
+    memset(buffer_reserve(line, count), ' ', count);
+    buffer_grow(line, count);
 }
 
-static void print_cell(const struct screen *screen, const struct column *column,
-                       const struct cell *cell, unsigned width, bool is_last)
+static void append_cell(struct buffer *line, const struct screen *screen,
+                        const struct column *column, const char *text, unsigned used,
+                        enum style style, unsigned width, bool is_last)
 {
     owned(free) char *cut = NULL;
-    const char *text = cell->text;
-    unsigned used = cell->width;
 
     if (used > width) {
-        cut = text_copy(cell->text);
+        cut = text_copy(text);
         text_cut(cut, width);
         text = cut;
         used = text_width(cut);
     }
     unsigned padding = used < width ? width - used : 0;
-    print_spaces(screen->stream, column->right ? padding : 0);
-    fputs(screen_begin(screen, cell->style), screen->stream);
-    fputs(text, screen->stream);
-    fputs(screen_end(screen, cell->style), screen->stream);
+    append_spaces(line, column->right ? padding : 0);
+    buffer_append_text(line, screen_begin(screen, style));
+    buffer_append_text(line, text);
+    buffer_append_text(line, screen_end(screen, style));
     if (!is_last)
-        print_spaces(screen->stream, GAP + (column->right ? 0 : padding));
+        append_spaces(line, GAP + (column->right ? 0 : padding));
 }
 
-static void print_row(const struct table *table, const struct cell *cells, const unsigned *widths)
+/* `cells` NULL: the titles. */
+static void print_row(const struct table *table, const struct cell *cells, const unsigned *widths,
+                      struct buffer *line)
 {
     size_t last = table->column_count;
 
     while (last > 1 && !widths[last - 1])
         last--;
-    for (size_t i = 0; i < last; i++)
-        if (widths[i])
-            print_cell(table->screen, &table->columns[i], &cells[i], widths[i], i + 1 == last);
-    putc('\n', table->screen->stream);
-}
-
-static void print_header(const struct table *table, const unsigned *widths)
-{
-    owned(free) struct cell *cells = memory_new(table->column_count * sizeof(*cells));
-
-    for (size_t i = 0; i < table->column_count; i++)
-        cells[i] = (struct cell){ .text = (char *)table->columns[i].title,
-                                  .width = text_width(table->columns[i].title),
-                                  .style = STYLE_BOLD };
-    print_row(table, cells, widths);
+    buffer_clear(line);
+    for (size_t i = 0; i < last; i++) {
+        const struct column *column = &table->columns[i];
+        if (!widths[i])
+            continue;
+        if (cells)
+            append_cell(line, table->screen, column,
+                        (const char *)buffer_data(&table->texts) + cells[i].text, cells[i].width,
+                        cells[i].style, widths[i], i + 1 == last);
+        else
+            append_cell(line, table->screen, column, column->title, text_width(column->title),
+                        STYLE_BOLD, widths[i], i + 1 == last);
+    }
+    buffer_append(line, "\n", 1);
+    fwrite(buffer_data(line), 1, line->length, table->screen->stream);
 }
 
 void table_print(const struct table *table, bool header)
 {
     owned(free) unsigned *widths = lay_out(table, header);
+    owned(buffer_done) struct buffer line = BUFFER_EMPTY;
 
     assert(table->count % table->column_count == 0);
     if (header)
-        print_header(table, widths);
+        print_row(table, NULL, widths, &line);
     for (size_t i = 0; i < table->count; i += table->column_count)
-        print_row(table, table->cells + i, widths);
+        print_row(table, table->cells + i, widths, &line);
 }

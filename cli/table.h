@@ -28,6 +28,8 @@ OWNED_DEFINE(table_free, struct table *);
 /* The next cell, in the order of the columns; NULL and "" are shown as '-'. The text may hold
  * anything: it is made safe to show. */
 void table_cell(struct table *table, enum style style, const char *text);
+/* A cell of several texts; the last argument is NULL. A long list does without printf. */
+void table_join(struct table *table, enum style style, ...) __attribute__((sentinel));
 void table_format(struct table *table, enum style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -98,6 +98,18 @@ static size_t append_plain(struct buffer *buffer, const char *text, size_t lengt
     return count ? count : 1;
 }
 
+unsigned text_append_display(struct buffer *to, const char *text, bool is_utf8)
+{
+    if (is_simple(text)) {
+        size_t length = strlen(text);
+        buffer_append(to, text, length + 1);
+        return (unsigned)length;
+    }
+    owned(free) char *display = text_display(text, is_utf8);
+    buffer_append(to, display, strlen(display) + 1);
+    return text_width(display);
+}
+
 char *text_plain(const char *text)
 {
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;

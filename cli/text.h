@@ -9,9 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buffer.h"
+
 /* For people. Bytes that are no UTF-8 become U+FFFD; where the locale is not UTF-8, all that is not
  * ASCII is written as \xNN. The caller frees. */
 char *text_display(const char *text, bool is_utf8);
+
+/* The same at the end of a buffer, with its NUL; returns the cells it takes. */
+unsigned text_append_display(struct buffer *to, const char *text, bool is_utf8);
 
 /* One field of `plain`: \t \n \r \\ and \xNN for other control characters and for bytes that are no
  * UTF-8. The caller frees. */

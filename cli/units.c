@@ -8,6 +8,23 @@
 #include "base/duration.h"
 #include "base/memory.h"
 
+#define UINT64_DIGITS 20
+
+/* Without printf: a long list has ten thousands of them. */
+struct unit_text units_digits(uint64_t count)
+{
+    struct unit_text ret;
+    char digits[UINT64_DIGITS], *first = digits + sizeof(digits);
+
+    do
+        *--first = (char)('0' + count % 10);
+    while (count /= 10);
+    size_t length = (size_t)(digits + sizeof(digits) - first);
+    memcpy(ret.text, first, length);
+    ret.text[length] = '\0';
+    return ret;
+}
+
 struct unit_text units_count(uint64_t count)
 {
     static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
@@ -20,11 +37,13 @@ struct unit_text units_count(uint64_t count)
         whole /= 1000;
         unit++;
     }
-    if (tenths && whole < 10)
-        snprintf(ret.text, sizeof(ret.text), "%" PRIu64 ".%" PRIu64 "%s", whole, tenths,
-                 units[unit]);
-    else
-        snprintf(ret.text, sizeof(ret.text), "%" PRIu64 "%s", whole, units[unit]);
+    ret = units_digits(whole);
+    char *end = ret.text + strlen(ret.text);
+    if (tenths && whole < 10) {
+        *end++ = '.';
+        *end++ = (char)('0' + tenths);
+    }
+    strcpy(end, units[unit]);
     return ret;
 }
 

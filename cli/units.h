@@ -9,6 +9,7 @@ struct unit_text {
     char text[40];
 };
 
+struct unit_text units_digits(uint64_t count);   /* 1234567 */
 struct unit_text units_count(uint64_t count);    /* 999, 3k, 3.1k, 41k, 1.2M: never rounded up */
 struct unit_text units_grouped(uint64_t count);  /* 1,234,567 */
 struct unit_text units_seconds(int64_t seconds); /* 09:51:07, 1-00:00:00 */

@@ -128,6 +128,7 @@ static void job_free(struct core *core, struct job *job)
     origins_count(core, &job->state, -1);
     job_state_done(&job->state);
     spec_release(core, job->spec);
+    free(job->progress);
     free(job);
 }
 

@@ -5,7 +5,7 @@
 
 void attempt_times(struct job *job, const Wafer__PhaseTimes *times)
 {
-    struct progress *progress = &job->progress;
+    struct progress *progress = job_progress_change(job);
 
     if (!times)
         return;
@@ -27,6 +27,7 @@ void attempt_describe(const struct core *core, const struct job *job,
                       struct attempt_description *ret)
 {
     const struct pool *pool = job_pool(core, job);
+    const struct progress *progress = job_progress(job);
     Wafer__AttemptState *state = &ret->state;
 
     wafer__attempt_state__init(state);
@@ -47,9 +48,9 @@ void attempt_describe(const struct core *core, const struct job *job,
         ret->systems[i] = core_system(core, job->state.systems[i])->state.name;
     SET(state, first_step, job->state.resume_step);
     SET(state, last_step,
-        job->progress.step > job->state.resume_step ? job->progress.step : job->state.resume_step);
-    if (job->progress.has_times) {
-        ret->times = job->progress.times;
+        progress->step > job->state.resume_step ? progress->step : job->state.resume_step);
+    if (progress->has_times) {
+        ret->times = progress->times;
         state->times = &ret->times;
     }
     SET(state, cost_micro, attempt_cost(core, job));

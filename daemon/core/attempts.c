@@ -93,8 +93,7 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     uint64_t id = job->state.id;
     record_job(core, WAFER__RECORD_KIND__JOB_GRANTED, &next, line, NULL);
     job = core_job(core, id);
-    memset(&job->progress, 0, sizeof(job->progress));
-    job->progress.step = step;
+    *job_progress_change(job) = (struct progress){ .step = step };
     attempt_send_start(core, job);
 }
 
@@ -225,7 +224,8 @@ int64_t attempt_cost(const struct core *core, const struct job *job)
 static void close_attempt(struct core *core, struct job *job, const struct ending *ending,
                           Wafer__JobState *next)
 {
-    uint64_t step = ending->step > job->progress.step ? ending->step : job->progress.step;
+    uint64_t heard = job_progress(job)->step;
+    uint64_t step = ending->step > heard ? ending->step : heard;
 
     if (job_has_systems(job)) {
         SET(next, cost_micro, job->state.cost_micro + attempt_cost(core, job));

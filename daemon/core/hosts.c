@@ -56,9 +56,10 @@ static void end_job_of(struct core *core, struct system *system, Wafer__Cause ca
     struct job *job = system->job;
     if (!job)
         return;
-    struct ending ending = {
-        .cause = cause, .step = job->progress.step, .detail = detail, .system = system->state.name
-    };
+    struct ending ending = { .cause = cause,
+                             .step = job_progress(job)->step,
+                             .detail = detail,
+                             .system = system->state.name };
     attempt_ended(core, job, &ending);
 }
 
@@ -209,9 +210,10 @@ static void runs_there(struct core *core, struct host *host, const Wafer__Runnin
     }
     attempt_started(core, job);
     attempt_suspended(core, job, running->has_suspended && running->suspended, NULL);
-    if (job->progress.step < running->step)
-        job->progress.step = running->step;
-    job->progress.phase = running->phase;
+    struct progress *progress = job_progress_change(job);
+    if (progress->step < running->step)
+        progress->step = running->step;
+    progress->phase = running->phase;
     attempt_times(job, running->times);
     if (job->state.state == WAFER__JOB__STATE__STOPPING)
         attempt_send_stop(core, job); /* in case that it did not arrive */
@@ -322,7 +324,7 @@ static void on_progress(struct core *core, struct host *host, const Wafer__Progr
     if (!job)
         return;
     attempt_started(core, job);
-    struct progress *progress = &job->progress;
+    struct progress *progress = job_progress_change(job);
     progress->phase = report->phase;
     attempt_times(job, report->times);
     progress->step = report->step > progress->step ? report->step : progress->step;

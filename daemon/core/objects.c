@@ -163,6 +163,21 @@ bool job_has_systems(const struct job *job)
     return job_state_has_systems(job->state.state);
 }
 
+const struct progress *job_progress(const struct job *job)
+{
+    static const struct progress nothing;
+
+    return job->progress ? job->progress : &nothing;
+}
+
+/* Most jobs of a long queue never had an attempt: they do without. */
+struct progress *job_progress_change(struct job *job)
+{
+    if (!job->progress)
+        job->progress = NEW(struct progress);
+    return job->progress;
+}
+
 struct host *job_host(const struct core *core, const struct job *job)
 {
     return job->state.n_systems ? core_system(core, job->state.systems[0])->host : NULL;

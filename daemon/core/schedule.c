@@ -183,7 +183,7 @@ static void explain(const struct core *core, const struct job *job, const struct
                                   job->state.queue ? job->state.queue : job->spec->terms.queue);
         return;
     }
-    struct supply supply = widest_supply(core, pool);
+    struct supply supply = pool->widest;
     uint32_t wanted = systems_for(job, &supply);
     int obstacle = own_obstacle(core, job, pool, &supply);
     if (pool->stopped) {
@@ -221,7 +221,7 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else {
         ret->reason = WAFER__JOB__REASON__Resources;
         ret->detail = text_format("needs %u system%s of one host, %u free", wanted, plural(wanted),
-                                  supply.free);
+                                  widest_supply(core, pool).free);
         size_t cursor = 0;
         for (struct system *system; (system = map_next(&core->systems, &cursor));)
             if (system->pool == pool && system->job &&
@@ -254,13 +254,12 @@ static struct list *behind(const struct core *core, struct list *link, int obsta
  */
 static const struct job *find_head(const struct core *core, const struct pool *pool)
 {
-    struct supply supply = widest_supply(core, pool);
     int obstacle;
 
     for (int priority = 0; priority < JOB_PRIORITIES; priority++) {
         const struct list *queue = &pool->queue[priority];
         for (struct list *link = queue->next; link != queue; link = behind(core, link, obstacle)) {
-            obstacle = own_obstacle(core, queued_job(link), pool, &supply);
+            obstacle = own_obstacle(core, queued_job(link), pool, &pool->widest);
             if (obstacle < 0)
                 return queued_job(link);
         }
@@ -271,6 +270,7 @@ static const struct job *find_head(const struct core *core, const struct pool *p
 static const struct job *head_of(const struct core *core, struct pool *pool)
 {
     if (pool->head_sequence != core->sequence || pool->head_us != core->now_us) {
+        pool->widest = widest_supply(core, pool);
         pool->head = find_head(core, pool);
         pool->head_sequence = core->sequence;
         pool->head_us = core->now_us;

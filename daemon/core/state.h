@@ -91,7 +91,7 @@ struct job {
     /* live */
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
-    struct progress progress;
+    struct progress *progress; /* NULL before its first attempt: job_progress() */
     uint64_t listed; /* the last report that listed it, as core->report_count counts them */
     bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
     uint64_t lost;   /* the last such record */
@@ -134,9 +134,10 @@ struct pool {
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
-    /* Whom the others wait for, as of this record and time: a list of jobs asks for each of them.
+    /* What all jobs of the pool wait for, as of this record and time: a list asks for each of them.
      */
-    const struct job *head;
+    const struct job *head; /* of the queue */
+    struct supply widest;   /* of one host; `free` is not kept: it follows connections too */
     uint64_t head_sequence;
     int64_t head_us;
 };
@@ -237,6 +238,9 @@ struct pool *job_pool(const struct core *core, const struct job *job);
 bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
 uint32_t job_systems_wanted(const struct job *job);
 bool job_has_systems(const struct job *job);
+/* What was last heard of the job; all zero before its first attempt. */
+const struct progress *job_progress(const struct job *job);
+struct progress *job_progress_change(struct job *job);                 /* the same, to be written */
 struct host *job_host(const struct core *core, const struct job *job); /* of its systems */
 bool checkpoint_is_settled(const Wafer__CheckpointState *state);
 /* All of the job by rising steps; the array is the caller's. */
@@ -272,7 +276,7 @@ struct effect *effect_add(struct core *core, enum effect_type type);
 
 Wafer__Time *view_time(int64_t us);
 Wafer__Job *view_job(const struct core *core, const struct job *job);
-/* Only what a table of jobs shows: a third of it. */
+/* Only what a table of jobs shows: a fifth of it. */
 Wafer__Job *view_row(const struct core *core, const struct job *job);
 Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state);
 Wafer__System *view_system(const struct core *core, const struct system *system);

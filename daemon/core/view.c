@@ -67,13 +67,14 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
     return reason;
 }
 
-static Wafer__Job__Systems *systems_new(const struct core *core, const struct job *job)
+static Wafer__Job__Systems *systems_new(const struct core *core, const struct job *job, bool brief)
 {
     Wafer__Job__Systems *systems = NEW(Wafer__Job__Systems);
 
     wafer__job__systems__init(systems);
     SET(systems, requested, job_systems_wanted(job));
-    SET(systems, min, job->spec->terms.systems_min);
+    if (!brief)
+        SET(systems, min, job->spec->terms.systems_min);
     systems->n_allocated = job->state.n_systems;
     if (job->state.n_systems)
         systems->allocated = memory_new(job->state.n_systems * sizeof(char *));
@@ -85,15 +86,17 @@ static Wafer__Job__Systems *systems_new(const struct core *core, const struct jo
 static uint64_t step_of(const struct job *job)
 {
     uint64_t step = job->state.has_final_step ? job->state.final_step : job->state.committed_step;
-    return job_has_systems(job) && job->progress.step > job->state.resume_step ? job->progress.step
-           : job_has_systems(job) ? job->state.resume_step
-                                  : step;
+    uint64_t heard = job_progress(job)->step;
+
+    if (!job_has_systems(job))
+        return step;
+    return heard > job->state.resume_step ? heard : job->state.resume_step;
 }
 
-static Wafer__Job__Progress *progress_new(const struct job *job)
+static Wafer__Job__Progress *progress_new(const struct job *job, bool brief)
 {
     const struct job_terms *terms = &job->spec->terms;
-    const struct progress *live = &job->progress;
+    const struct progress *live = job_progress(job);
     Wafer__Job__Progress *progress = NEW(Wafer__Job__Progress);
     bool runs = job_has_systems(job);
 
@@ -101,6 +104,8 @@ static Wafer__Job__Progress *progress_new(const struct job *job)
     SET(progress, step, step_of(job));
     if (terms->max_steps)
         SET(progress, max_steps, terms->max_steps);
+    if (brief)
+        return progress;
     SET(progress, samples, progress->step * terms->batch);
     if (live->has_loss)
         progress->loss = decimal_new(live->loss_micro);
@@ -206,7 +211,6 @@ static Wafer__Job__Cost *cost_new(const struct core *core, const struct job *job
 
 static void view_spec(Wafer__Job *view, const Wafer__JobSpec *spec)
 {
-    view->name = text_copy(spec->name);
     view->title = text_copy(spec->title);
     view->project = text_copy(spec->project);
     if (spec->has_run_class)
@@ -222,22 +226,24 @@ static void view_spec(Wafer__Job *view, const Wafer__JobSpec *spec)
     }
 }
 
-static void view_times(const struct core *core, const struct job *job, Wafer__Job *view)
+static void view_times(const struct core *core, const struct job *job, Wafer__Job *view, bool brief)
 {
     const Wafer__JobState *state = &job->state;
     int64_t run_us = state->run_us;
     int64_t attempt_us = 0;
 
-    view->submitted_at = view_time(state->submitted_us);
-    if (state->has_first_started_us)
-        view->started_at = view_time(state->first_started_us);
-    if (state->has_ended_us)
-        view->ended_at = view_time(state->ended_us);
     if (job->spec->terms.limit_us)
         SET(view, limit_s, job->spec->terms.limit_us / 1000000);
     if (state->has_started_us)
         attempt_us = core->now_us - state->started_us;
     SET(view, elapsed_s, (run_us + attempt_us) / 1000000);
+    if (brief)
+        return;
+    view->submitted_at = view_time(state->submitted_us);
+    if (state->has_first_started_us)
+        view->started_at = view_time(state->first_started_us);
+    if (state->has_ended_us)
+        view->ended_at = view_time(state->ended_us);
     SET(view, total_run_s, (run_us + attempt_us) / 1000000);
 }
 
@@ -254,25 +260,22 @@ static Wafer__Job *row_new(const struct core *core, const struct job *job, bool 
         SET(view, array_id, state->array_id);
         SET(view, array_index, state->array_index);
     }
-    SET(view, attempt, state->attempt);
-    view_spec(view, job->spec->message);
-    SET(view, class_, job->spec->terms.level);
+    view->name = text_copy(job->spec->message->name);
     SET(view, uid, state->uid);
     view->queue = text_copy(pool           ? pool->name
                             : state->queue ? state->queue
                                            : job->spec->terms.queue);
-    SET(view, priority, job->spec->terms.priority);
     SET(view, state, state->state);
     if (job_has_systems(job))
-        SET(view, phase, job->progress.phase);
+        SET(view, phase, job_progress(job)->phase);
     if (state->state == WAFER__JOB__STATE__PENDING || state->state == WAFER__JOB__STATE__HELD)
         view->reason = reason_new(core, job, brief);
     if (state->has_cause)
         SET(view, cause, state->cause);
     view->detail = text_copy(state->detail);
-    view->systems = systems_new(core, job);
-    view_times(core, job, view);
-    view->progress = progress_new(job);
+    view->systems = systems_new(core, job, brief);
+    view_times(core, job, view, brief);
+    view->progress = progress_new(job, brief);
     if (!brief || !list_is_empty(&job->checkpoints))
         view->checkpoint = last_checkpoint_new(job);
     return view;
@@ -289,6 +292,10 @@ Wafer__Job *view_job(const struct core *core, const struct job *job)
     const struct pool *pool = job_pool(core, job);
     Wafer__Job *view = row_new(core, job, false);
 
+    view_spec(view, job->spec->message);
+    SET(view, attempt, state->attempt);
+    SET(view, class_, job->spec->terms.level);
+    SET(view, priority, job->spec->terms.priority);
     view->exit = NEW(Wafer__Job__Exit);
     wafer__job__exit__init(view->exit);
     view->result = result_new(job);

@@ -7,23 +7,24 @@
 
 static const struct {
     uint64_t count;
-    const char *text, *grouped;
+    const char *text, *grouped, *digits;
 } counts[] = {
-    { 0, "0", "0" },
-    { 999, "999", "999" },
-    { 1000, "1k", "1,000" },
-    { 3100, "3.1k", "3,100" },
-    { 9999, "9.9k", "9,999" }, /* never more than there is */
-    { 41999, "41k", "41,999" },
-    { 999999, "999k", "999,999" },
-    { 1234567, "1.2M", "1,234,567" },
-    { UINT64_MAX, "18E", "18,446,744,073,709,551,615" },
+    { 0, "0", "0", "0" },
+    { 999, "999", "999", "999" },
+    { 1000, "1k", "1,000", "1000" },
+    { 3100, "3.1k", "3,100", "3100" },
+    { 9999, "9.9k", "9,999", "9999" }, /* never more than there is */
+    { 41999, "41k", "41,999", "41999" },
+    { 999999, "999k", "999,999", "999999" },
+    { 1234567, "1.2M", "1,234,567", "1234567" },
+    { UINT64_MAX, "18E", "18,446,744,073,709,551,615", "18446744073709551615" },
 };
 
 START_TEST(counts_are_short_and_never_rounded_up)
 {
     ck_assert_str_eq(units_count(counts[_i].count).text, counts[_i].text);
     ck_assert_str_eq(units_grouped(counts[_i].count).text, counts[_i].grouped);
+    ck_assert_str_eq(units_digits(counts[_i].count).text, counts[_i].digits);
 }
 END_TEST
 

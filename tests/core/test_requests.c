@@ -393,9 +393,11 @@ START_TEST(a_brief_list_has_what_a_table_shows_and_no_more)
     ck_assert_uint_eq(job->systems->requested, 1);
     ck_assert_uint_eq(job->progress->max_steps, 100);
     ck_assert(!job->cost && !job->checkpoint && !job->result && !job->platform);
+    ck_assert(!job->submitted_at && !job->has_priority && !job->has_attempt);
     asked.brief = false;
     job = ask(OWNER, &message)->jobs->items[0];
     ck_assert(job->cost && job->checkpoint && job->result && job->platform);
+    ck_assert(job->submitted_at && job->has_priority && job->has_attempt);
 }
 END_TEST
 
