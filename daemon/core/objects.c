@@ -192,15 +192,29 @@ Wafer__CheckpointState **checkpoint_states(const struct job *job, size_t *ret_co
     return states;
 }
 
+static uint64_t spec_slot(const struct digest *digest)
+{
+    uint64_t slot;
+
+    memcpy(&slot, digest->bytes, sizeof(slot));
+    return slot & UINT64_MAX >> 1; /* the map keeps its largest keys for itself */
+}
+
+const struct spec *spec_find(const struct core *core, const uint8_t *packed, size_t length)
+{
+    struct digest digest;
+
+    digest_of(packed, length, &digest);
+    const struct spec *spec = map_get(&core->specs, spec_slot(&digest));
+    return spec && digest_is_equal(&spec->digest, &digest) ? spec : NULL;
+}
+
 struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length)
 {
     struct digest digest;
     digest_of(packed, length, &digest);
 
-    uint64_t slot;
-    memcpy(&slot, digest.bytes, sizeof(slot));
-    slot &= UINT64_MAX >> 1; /* the map keeps its largest keys for itself */
-
+    uint64_t slot = spec_slot(&digest);
     struct spec *spec = map_get(&core->specs, slot);
     if (spec) {
         assert(digest_is_equal(&spec->digest, &digest));

@@ -43,6 +43,7 @@ struct spec {
     size_t length;
     Wafer__JobSpec *message; /* terms borrow its strings; NULL when the bytes are no spec */
     struct job_terms terms;
+    bool checked; /* live: by the schema, as this version has it; one that was replayed is not */
 };
 
 /* The elements of one array that are in memory. */
@@ -242,6 +243,8 @@ bool checkpoint_is_settled(const Wafer__CheckpointState *state);
 /* All of the job by rising steps; the array is the caller's. */
 Wafer__CheckpointState **checkpoint_states(const struct job *job, size_t *ret_count);
 
+/* The one with these bytes; NULL: no job has it. */
+const struct spec *spec_find(const struct core *core, const uint8_t *packed, size_t length);
 struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length);
 void spec_release(struct core *core, struct spec *spec);
 
