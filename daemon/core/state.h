@@ -191,6 +191,7 @@ struct core {
     uint8_t loaded_hash[32]; /* of the snapshot header, until core_load_end() */
 
     /* live */
+    struct spec *recent_spec;   /* of `specs`: the last that a job came with; or NULL */
     struct map arrays, links;   /* links: number -> host */
     struct map system_names;    /* hash of its name -> the first such system */
     uint64_t report_count;      /* of reports of all hosts */
