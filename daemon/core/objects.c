@@ -207,31 +207,67 @@ Wafer__CheckpointState **checkpoint_states(const struct job *job, size_t *ret_co
     return states;
 }
 
-struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length)
+static uint64_t spec_slot(const struct digest *digest)
+{
+    uint64_t slot;
+
+    memcpy(&slot, digest->bytes, sizeof(slot));
+    return slot & UINT64_MAX >> 1; /* the map keeps its largest keys for itself */
+}
+
+/* Many submissions in a row have one spec, and so have all elements of an array: to compare it is
+ * cheaper than its digest. */
+static struct spec *recent_spec(const struct core *core, const uint8_t *packed, size_t length)
+{
+    struct spec *spec = core->recent_spec;
+
+    return spec && length && spec->length == length && memcmp(spec->packed, packed, length) == 0
+               ? spec
+               : NULL;
+}
+
+const struct spec *spec_find(const struct core *core, const uint8_t *packed, size_t length)
 {
     struct digest digest;
-    digest_of(packed, length, &digest);
+    const struct spec *spec = recent_spec(core, packed, length);
 
-    uint64_t slot;
-    memcpy(&slot, digest.bytes, sizeof(slot));
-    slot &= UINT64_MAX >> 1; /* the map keeps its largest keys for itself */
-
-    struct spec *spec = map_get(&core->specs, slot);
-    if (spec) {
-        assert(digest_is_equal(&spec->digest, &digest));
-        spec->references++;
+    if (spec)
         return spec;
-    }
-    spec = NEW(struct spec);
-    spec->digest = digest;
-    spec->slot = slot;
-    spec->references = 1;
+    digest_of(packed, length, &digest);
+    spec = map_get(&core->specs, spec_slot(&digest));
+    return spec && digest_is_equal(&spec->digest, &digest) ? spec : NULL;
+}
+
+static struct spec *spec_new(struct core *core, const struct digest *digest, const uint8_t *packed,
+                             size_t length)
+{
+    struct spec *spec = NEW(struct spec);
+
+    spec->digest = *digest;
+    spec->slot = spec_slot(digest);
     spec->packed = memory_copy(packed, length);
     spec->length = length;
     spec->message = wafer__job_spec__unpack(NULL, length, packed);
     if (spec->message)
         job_terms(spec->message, &spec->terms);
-    map_put(&core->specs, slot, spec);
+    map_put(&core->specs, spec->slot, spec);
+    return spec;
+}
+
+struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length)
+{
+    struct digest digest;
+    struct spec *spec = recent_spec(core, packed, length);
+
+    if (!spec) {
+        digest_of(packed, length, &digest);
+        spec = map_get(&core->specs, spec_slot(&digest));
+        assert(!spec || digest_is_equal(&spec->digest, &digest));
+        if (!spec)
+            spec = spec_new(core, &digest, packed, length);
+        core->recent_spec = spec;
+    }
+    spec->references++;
     return spec;
 }
 
@@ -240,6 +276,8 @@ void spec_release(struct core *core, struct spec *spec)
     if (--spec->references)
         return;
     map_remove(&core->specs, spec->slot);
+    if (core->recent_spec == spec)
+        core->recent_spec = NULL;
     if (spec->message)
         wafer__job_spec__free_unpacked(spec->message, NULL);
     free(spec->packed);

@@ -43,6 +43,7 @@ static bool answer_key(struct request *request, const char *text, uint64_t hash,
 struct submission {
     const Wafer__JobSpec *spec;
     ProtobufCBinaryData packed;
+    bool checked; /* the spec, by the rules of the schema */
     const char *key;
     uint64_t key_hash, body_hash;
     bool held;
@@ -111,6 +112,7 @@ static void submit(struct request *request, const struct submission *submission)
     uint64_t id = state.id;
     core_record(core, &record);
     struct job *job = core_job(core, id);
+    job->spec->checked |= submission->checked;
     effect_changed(core, job);
     answer_job(request, job);
 }
@@ -173,19 +175,30 @@ static bool class_covers(struct request *request, Wafer__Label__Level level,
     return false;
 }
 
-/* The first error of a spec, as an answer; true when there was none. */
-static bool spec_is_good(struct request *request, const Wafer__JobSpec *spec)
+/* What the schema says of a spec depends on its bytes alone: those of a job that is still here need
+ * no second look. The first error goes out as an answer; true when there was none. */
+static bool schema_allows(struct request *request, const Wafer__JobSpec *spec,
+                          ProtobufCBinaryData packed)
 {
+    const struct spec *known = spec_find(request->core, packed.data, packed.len);
     struct bind_errors errors = { .items = NULL };
-    struct job_terms terms;
-    bool good = job_spec_check(spec, NULL, &errors) == 0;
 
+    if (known && known->checked)
+        return true;
+    bool good = job_spec_check(spec, NULL, &errors) == 0;
     if (!good)
         refuse(request, 0, "E_FIELD", EX_DATAERR, errors.items[0].field,
                text_copy(errors.items[0].text));
     bind_errors_done(&errors);
-    if (!good)
-        return false;
+    return good;
+}
+
+/* Whether this caller may have it run here now: that is asked of each submission. False: answered.
+ */
+static bool site_allows(struct request *request, const Wafer__JobSpec *spec)
+{
+    struct job_terms terms;
+
     job_terms(spec, &terms);
     if (!may_submit(request, spec, &terms))
         return false;
@@ -288,14 +301,15 @@ void on_submit(struct request *request)
                                      .held = asked->has_hold && asked->hold };
     struct job_terms terms;
 
-    if (!spec_is_good(request, asked->spec))
-        return;
-    job_terms(asked->spec, &terms);
-
     size_t length = wafer__job_spec__get_packed_size(asked->spec);
     owned(free) uint8_t *packed = memory_new(length);
     wafer__job_spec__pack(asked->spec, packed);
     submission.packed = (ProtobufCBinaryData){ length, packed };
+    if (!schema_allows(request, asked->spec, submission.packed) ||
+        !site_allows(request, asked->spec))
+        return;
+    submission.checked = true;
+    job_terms(asked->spec, &terms);
     if (asked->key) {
         submission.key_hash = key_hash(request->uid, asked->key);
         submission.body_hash = hash64(packed, length);

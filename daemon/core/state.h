@@ -43,6 +43,7 @@ struct spec {
     size_t length;
     Wafer__JobSpec *message; /* terms borrow its strings; NULL when the bytes are no spec */
     struct job_terms terms;
+    bool checked; /* live: by the schema, as this version has it; one that was replayed is not */
 };
 
 /* The elements of one array that are in memory. */
@@ -191,6 +192,7 @@ struct core {
     uint8_t loaded_hash[32]; /* of the snapshot header, until core_load_end() */
 
     /* live */
+    struct spec *recent_spec;   /* of `specs`: the last that a job came with; or NULL */
     struct map arrays, links;   /* links: number -> host */
     struct map system_names;    /* hash of its name -> the first such system */
     uint64_t report_count;      /* of reports of all hosts */
@@ -246,6 +248,8 @@ bool checkpoint_is_settled(const Wafer__CheckpointState *state);
 /* All of the job by rising steps; the array is the caller's. */
 Wafer__CheckpointState **checkpoint_states(const struct job *job, size_t *ret_count);
 
+/* The one with these bytes; NULL: no job has it. */
+const struct spec *spec_find(const struct core *core, const uint8_t *packed, size_t length);
 struct spec *spec_intern(struct core *core, const uint8_t *packed, size_t length);
 void spec_release(struct core *core, struct spec *spec);
 
