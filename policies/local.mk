@@ -1,4 +1,4 @@
-# policies — platforms are ours, below $(pkgdatadir); the rules are the site's, below /etc
+# policies — platforms, below $(pkgdatadir); the rules are the site's, and systemd/ puts the first ones below /etc
 platformsdir = $(pkgdatadir)/platforms
 dist_platforms_DATA = \
   policies/platforms/a100x8.yaml \
@@ -7,8 +7,7 @@ dist_platforms_DATA = \
   policies/platforms/h100x8.yaml \
   policies/platforms/ipu-pod16.yaml
 
-policiesdir = $(sysconfdir)/waferd/policies
-dist_policies_DATA = policies/roles.yaml
+EXTRA_DIST += policies/roles.yaml
 
 # A waferd that is not installed finds the platforms beside itself, also when it was built elsewhere.
 all-local: platforms-beside

@@ -23,14 +23,18 @@ endif
 systemd_sites = $(DESTDIR)$(sysconfdir)/waferd
 install-data-local: install-site
 install-site: systemd/waferd.yaml
-	$(MKDIR_P) '$(systemd_sites)/wafersim'
+	$(MKDIR_P) '$(systemd_sites)/wafersim' '$(systemd_sites)/policies'
 	test -e '$(systemd_sites)/waferd.yaml' || \
 	  $(INSTALL_DATA) systemd/waferd.yaml '$(systemd_sites)/waferd.yaml'
 	test -e '$(systemd_sites)/wafersim/local.conf' || \
 	  $(INSTALL_DATA) $(srcdir)/systemd/local.conf '$(systemd_sites)/wafersim/local.conf'
+	test -e '$(systemd_sites)/policies/roles.yaml' || \
+	  $(INSTALL_DATA) $(srcdir)/policies/roles.yaml '$(systemd_sites)/policies/roles.yaml'
 uninstall-local: uninstall-site
 uninstall-site: systemd/waferd.yaml
 	! cmp -s systemd/waferd.yaml '$(systemd_sites)/waferd.yaml' || rm '$(systemd_sites)/waferd.yaml'
 	! cmp -s $(srcdir)/systemd/local.conf '$(systemd_sites)/wafersim/local.conf' || \
 	  rm '$(systemd_sites)/wafersim/local.conf'
+	! cmp -s $(srcdir)/policies/roles.yaml '$(systemd_sites)/policies/roles.yaml' || \
+	  rm '$(systemd_sites)/policies/roles.yaml'
 .PHONY: install-site uninstall-site

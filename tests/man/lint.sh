@@ -47,10 +47,35 @@ options() {
     grep -o -e '--[a-z][a-z-]*' | sed 's/^--//' | sort -u
 }
 
-every_help() {
-    verbs | while read -r verb; do
+# Those that are of this verb alone.
+own_options() { # VERB [VERB]
+    wafer "$@" -h | sed '/^flags of every verb/,$d' | options
+}
+
+# The page that `man wafer-VERB` shows, of the verb or of its group: links are made by the build.
+page_of() { # VERB
+    link=$top_builddir/man/wafer-$1.1
+    if [ -f "$pages/wafer-$1.1" ]; then
+        echo "wafer-$1.1"
+    elif [ -f "$link" ]; then
+        sed 's|^\.so man1/||' "$link"
+    else
+        echo "wafer-$1.1-is-missing"
+    fi
+}
+
+# What the pages of the verbs lack.
+verbs_lack() {
+    verbs | counted 20 | while read -r verb; do
+        page=$(page_of "${verb%% *}")
+        echo "$verb" | lacks "$page" '^\.It Cm @\( \|$\)'
+        echo "$verb" | sed 's/ .*//; s/^/wafer-/' | lacks "$page" '^\.Nm @\( ,\)\?$'
+    done
+}
+flags_lack() {
+    verbs | counted 20 | while read -r verb; do
         # shellcheck disable=SC2086 # two words are two
-        wafer $verb -h
+        own_options $verb | lacks "$(page_of "${verb%% *}")" '-@\( \|$\)'
     done
 }
 
@@ -74,19 +99,26 @@ counted() { # LEAST: the lines on standard input, or a complaint that they are t
     fi
 }
 
-echo 1..9
+echo 1..13
 lint "the pages are without a warning of mandoc"
-result "wafer(1) has every verb" "$(verbs | counted 20 | lacks wafer.1 '^\.It Cm @\( \|$\)')"
-result "wafer(1) has every flag of every verb" \
-    "$(every_help | options | counted 40 | lacks wafer.1 '-@\( \|$\)')"
+result "each verb has a page under its name" "$(verbs_lack)"
+result "which has every flag of it" "$(flags_lack)"
+result "wafer(1) names every verb" \
+    "$(verbs | sed 's/ .*//' | sort -u | counted 20 | lacks wafer.1 '^\.Cm \(.* \)\?@ ')"
+result "wafer(1) has every flag of all verbs" \
+    "$(wafer ls -h | sed '1,/^flags of every verb/d' | options | counted 12 | lacks wafer.1 '-@\( \|$\)')"
 result "wafer(1) has every exit code" \
     "$(wafer help exit | grep -o -E '\b[0-9]+  ' | tr -d ' ' | counted 16 | lacks wafer.1 '^\.It @$')"
 result "waferd(8) has every option" \
     "$("$top_builddir/waferd" --help | options | counted 8 | lacks waferd.8 '^\.It .*-@\( \|$\)')"
 result "wafersim(8) has every option" \
     "$("$top_builddir/wafersim" --help | options | counted 9 | lacks wafersim.8 '^\.It .*-@\( \|$\)')"
-result "waferd(8) has every key of the site file" \
-    "$(keys site.proto | counted 12 | lacks waferd.8 '^\.\(It \)\?Cm @\( \|$\)')"
+result "wafer.yaml(5) has every key of the settings" \
+    "$(keys client.proto | counted 12 | lacks wafer.yaml.5 '^\.It Cm \(.* \)\?@\( \|$\)')"
+result "waferd.platforms(5) has every key of a platform" \
+    "$(keys platform.proto | counted 25 | lacks waferd.platforms.5 '^\.\(It \)\?Cm \(.* \)\?@\( \|$\)')"
+result "waferd.yaml(5) has every key of the site file" \
+    "$(keys site.proto | counted 12 | lacks waferd.yaml.5 '^\.\(It \)\?Cm @\( \|$\)')"
 # What is below a key that is refused has no meaning yet.
 result "wafer-job(5) has every key of the job file" \
     "$(keys job.proto 'Dependency|Program|DivergenceSpec|FallbackSpec|RetentionSpec|CostSpec|NotifySpec' |
