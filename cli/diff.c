@@ -120,8 +120,10 @@ static void compare_all(struct leaves *a, struct leaves *b, int only, bool all,
 {
     size_t i = 0, j = 0;
 
-    qsort(a->items, a->count, sizeof(*a->items), by_path);
-    qsort(b->items, b->count, sizeof(*b->items), by_path);
+    if (a->count > 1)
+        qsort(a->items, a->count, sizeof(*a->items), by_path);
+    if (b->count > 1)
+        qsort(b->items, b->count, sizeof(*b->items), by_path);
     ret->items = memory_new((a->count + b->count) * sizeof(*ret->items) + 1);
     while (i < a->count || j < b->count) {
         const struct leaf *one = i < a->count ? &a->items[i] : NULL;

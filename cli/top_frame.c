@@ -73,7 +73,8 @@ void top_frame_choose(const struct top_view *view, Wafer__JobList *jobs, size_t 
         jobs->items[i] = jobs->items[kept];
         jobs->items[kept++] = job;
     }
-    qsort_r(jobs->items, kept, sizeof(*jobs->items), compare, (void *)view);
+    if (kept > 1)
+        qsort_r(jobs->items, kept, sizeof(*jobs->items), compare, (void *)view);
     *ret = kept;
 }
 

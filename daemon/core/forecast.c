@@ -68,7 +68,8 @@ static struct slot *soonest(struct slots *slots, uint32_t count, int64_t *ret_us
 {
     struct slot *best = NULL;
 
-    qsort(slots->items, slots->count, sizeof(*slots->items), by_host_and_time);
+    if (slots->count > 1)
+        qsort(slots->items, slots->count, sizeof(*slots->items), by_host_and_time);
     *ret_us = INT64_MAX;
     for (size_t first = 0, end; first < slots->count; first = end) {
         for (end = first; end < slots->count && slots->items[end].host == slots->items[first].host;)

@@ -455,9 +455,11 @@ static bool is_behind(const struct world *world)
 }
 
 /* The world sleeps until then; what it is told is the job of the promise, or another. */
-static uint64_t ask_again(struct world *world, const struct promise *promise, int64_t at_us)
+static uint64_t ask_again(struct world *world, size_t n, int64_t at_us)
 {
-    struct client *client = &world->clients[promise->client];
+    const struct promise *promise = &world->promises[n];
+    unsigned asker = promise->client;
+    struct client *client = &world->clients[asker];
     Wafer__Request *request = wafer__request__unpack(NULL, promise->length, promise->request);
 
     world->now_us = at_us;
@@ -467,7 +469,7 @@ static uint64_t ask_again(struct world *world, const struct promise *promise, in
     while (is_behind(world)) /* what fell due meanwhile comes first */
         world_step(world);
     free(TAKE(client->request));
-    begin(world, promise->client, request);
+    begin(world, asker, request);
     while (client->request)
         world_step(world);
     return client->answer;
@@ -495,9 +497,11 @@ void clients_use_old_key(struct world *world)
 
     if (!world->promise_count)
         return;
-    struct promise *promise = &world->promises[world_below(world, world->promise_count)];
-    const struct ledger_job *job = ledger_job(ledger, promise->job);
-    if (!promise->request || !job->state->has_key_hash)
+    /* By its number: an answer makes a promise, and their array may move. */
+    size_t n = world_below(world, world->promise_count);
+    uint64_t id_promised = world->promises[n].job;
+    const struct ledger_job *job = ledger_job(ledger, id_promised);
+    if (!world->promises[n].request || !job->state->has_key_hash)
         return;
     for (uint64_t id = 1; id <= ledger->last_job; id++) {
         const struct ledger_job *other = ledger_job(ledger, id);
@@ -507,13 +511,13 @@ void clients_use_old_key(struct world *world)
         last_us = other->state->ended_us > last_us ? other->state->ended_us : last_us;
         kept |= is_kept(other);
     }
-    if (ask_again(world, promise, first_us + KEY_KEPT_US - ANSWER_US) != promise->job)
+    if (ask_again(world, n, first_us + KEY_KEPT_US - ANSWER_US) != id_promised)
         world_fail(world, "the key of job %llu is forgotten within a day of its end",
-                   (unsigned long long)promise->job);
-    promise->key = 0;
-    if (!kept && ask_again(world, promise, last_us + KEY_KEPT_US + SECOND_US) == promise->job)
+                   (unsigned long long)id_promised);
+    world->promises[n].key = 0;
+    if (!kept && ask_again(world, n, last_us + KEY_KEPT_US + SECOND_US) == id_promised)
         world_fail(world, "the key of job %llu is still known a day after its end",
-                   (unsigned long long)promise->job);
+                   (unsigned long long)id_promised);
 }
 
 void clients_done(struct world *world)
