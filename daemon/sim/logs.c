@@ -23,7 +23,6 @@ struct stream {
     uint64_t offset; /* where `waiting` begins in the log */
     struct buffer waiting;
     uint64_t lost_bytes;
-    bool fresh;   /* nothing of it was written yet */
     bool writing; /* a task is under way */
     bool failing; /* the last one failed: wait for the timer */
     bool ended;   /* goes when nothing waits */
@@ -32,6 +31,7 @@ struct stream {
 struct logs {
     struct workers *workers;
     struct vault *vault;
+    struct vault_log_writer *writer; /* the thread's */
     struct list streams;
     struct map by_job; /* the newest epoch of each */
     sd_event_source *retry;
@@ -42,9 +42,9 @@ struct log_task {
     struct task task;
     struct stream *stream;
     struct vault *vault;
-    uint64_t job, offset, lost_bytes;
+    struct vault_log_writer *writer;
+    uint64_t job, epoch, offset, lost_bytes;
     uint32_t attempt;
-    bool fresh;
     struct buffer text;
     int error;
     struct diag diag;
@@ -86,11 +86,14 @@ static void run(struct task *base)
 {
     struct log_task *task = CONTAINER_OF(base, struct log_task, task);
 
-    if (task->fresh)
-        task->error = vault_log_delete(task->vault, task->job, task->attempt, &task->diag);
-    if (task->error == 0)
-        task->error = vault_log_append(task->vault, task->job, task->attempt, task->offset,
-                                       buffer_data(&task->text), task->text.length, &task->diag);
+    const struct vault_log_text text = { .job = task->job,
+                                         .epoch = task->epoch,
+                                         .attempt = task->attempt,
+                                         .offset = task->offset,
+                                         .bytes = buffer_data(&task->text),
+                                         .length = task->text.length };
+
+    task->error = vault_log_write(task->writer, &text, &task->diag);
     if (task->error == 0)
         task->error = write_note(task, task->offset + task->text.length);
 }
@@ -123,10 +126,11 @@ static void stream_write(struct stream *stream)
     task->task.done = done;
     task->stream = stream;
     task->vault = stream->logs->vault;
+    task->writer = stream->logs->writer;
     task->job = stream->job;
+    task->epoch = stream->epoch;
     task->attempt = stream->attempt;
     task->offset = stream->offset;
-    task->fresh = stream->fresh;
     task->text = stream->waiting;
     task->lost_bytes = stream->lost_bytes;
     stream->waiting = (struct buffer)BUFFER_EMPTY;
@@ -197,7 +201,6 @@ static void done(struct task *base)
         if (stream->logs->complained)
             log_write_some(LOG_NOTICE, &about, "its log is written again");
         stream->logs->complained = false;
-        stream->fresh = false;
         stream_write(stream);
     }
     buffer_done(&task->text);
@@ -224,6 +227,7 @@ int logs_new(sd_event *event, struct workers *workers, struct vault *vault, stru
 
     logs->workers = workers;
     logs->vault = vault;
+    logs->writer = vault_log_writer_new(vault);
     list_init(&logs->streams);
     int r = sd_event_add_time_relative(event, &logs->retry, CLOCK_MONOTONIC, 0, 0, on_retry, logs);
     if (r < 0)
@@ -243,6 +247,7 @@ struct logs *logs_free(struct logs *logs)
         stream_free(CONTAINER_OF(link, struct stream, link));
     sd_event_source_disable_unref(logs->retry);
     map_done(&logs->by_job);
+    vault_log_writer_free(logs->writer);
     free(logs);
     return NULL;
 }
@@ -264,7 +269,6 @@ static struct stream *stream_new(struct logs *logs, uint64_t job, uint64_t epoch
     stream->epoch = epoch;
     stream->attempt = attempt;
     stream->offset = offset;
-    stream->fresh = offset == 0;
     list_push_tail(&logs->streams, &stream->link);
     map_put(&logs->by_job, job, stream);
     /* One that waits for a retry would come too late, perhaps into the newer one's log. */

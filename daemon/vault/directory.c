@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,6 +66,25 @@ int directory_list(int directory, DIR **ret)
         return -errno;
     fd_take(&fd); /* the list closes it */
     *ret = list;
+    return 0;
+}
+
+int directory_last_number(int directory, uint64_t *ret)
+{
+    owned(closedir) DIR *list = NULL;
+    char again[32];
+    uint64_t number;
+    int r = directory_list(directory, &list);
+
+    if (r < 0)
+        return r;
+    for (struct dirent *entry; (entry = readdir(list));) {
+        if (sscanf(entry->d_name, "%" SCNu64, &number) != 1)
+            continue;
+        snprintf(again, sizeof(again), "%" PRIu64, number);
+        if (strcmp(again, entry->d_name) == 0 && number > *ret)
+            *ret = number;
+    }
     return 0;
 }
 

@@ -26,6 +26,8 @@ int directory_sync(int directory);
 int directory_remove(int parent, const char *name);
 /* Read entries from the start, with a descriptor of its own. */
 int directory_list(int directory, DIR **ret);
+/* The highest number that is a name there, if it is above `ret`. */
+int directory_last_number(int directory, uint64_t *ret);
 
 /* Write a file whole: either all of it is there under its name, or what was there before. Its bytes
  * are durable; the name is after directory_sync(). With `replace` false a file that exists stays:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "vault/brief.h"
 #include "vault/directory.h"
 #include "vault/inside.h"
 
@@ -56,32 +57,14 @@ int vault_floor_read(struct vault *vault, struct vault_floor *ret, struct diag *
     return diag_fail(diag, -EBADMSG, "the vault's floor is not what was written");
 }
 
-/* The highest number that is a name in `directory`. */
-static int last_number(int directory, uint64_t *ret)
-{
-    owned(closedir) DIR *list = NULL;
-    char again[NAME_SIZE];
-    uint64_t number;
-    int r = directory_list(directory, &list);
-
-    if (r < 0)
-        return r;
-    for (struct dirent *entry; (entry = readdir(list));) {
-        if (sscanf(entry->d_name, "%" SCNu64, &number) != 1)
-            continue;
-        snprintf(again, sizeof(again), "%" PRIu64, number);
-        if (strcmp(again, entry->d_name) == 0 && number > *ret)
-            *ret = number;
-    }
-    return 0;
-}
-
 int vault_last_job(struct vault *vault, uint64_t *ret, struct diag *diag)
 {
     *ret = 0;
-    int r = last_number(vault->checkpoints, ret);
+    int r = directory_last_number(vault->checkpoints, ret);
     if (r == 0)
-        r = last_number(vault->logs, ret);
+        r = directory_last_number(vault->logs, ret);
+    if (r == 0)
+        r = brief_last_job(vault, ret);
     return r < 0 ? diag_fail(diag, r, "the vault cannot be listed: %s", vault_reason(r)) : 0;
 }
 
@@ -92,7 +75,8 @@ uint32_t vault_log_last_attempt(struct vault *vault, uint64_t job)
     uint64_t last = 0;
 
     snprintf(name, sizeof(name), "%" PRIu64, job);
-    if (directory_open(vault->logs, name, &fd) < 0 || last_number(fd, &last) < 0)
-        return 0;
+    if (directory_open(vault->logs, name, &fd) == 0 && directory_last_number(fd, &last) < 0)
+        last = 0;
+    brief_last_attempt(vault, job, &last); /* what cannot be read has none */
     return last <= UINT32_MAX ? (uint32_t)last : 0;
 }

@@ -1,6 +1,7 @@
 # daemon/vault — checkpoints and logs in a directory
 noinst_LIBRARIES += libvault.a
 libvault_a_SOURCES = \
+  daemon/vault/brief.c daemon/vault/brief.h \
   daemon/vault/checkpoint.c \
   daemon/vault/directory.c daemon/vault/directory.h \
   daemon/vault/floor.c \

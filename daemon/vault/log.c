@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "vault/brief.h"
 #include "vault/directory.h"
 #include "vault/inside.h"
 
@@ -14,7 +15,8 @@ enum { NAME_SIZE = 40, BLOCK_BYTES = 64 << 10 };
 
 static const uint64_t OFFSET_MAX = 999999999999; /* what a name of twelve digits can say */
 
-/* One attempt's segments: where each begins, ascending, and where the last one ends. */
+/* One attempt's segments: where each begins, ascending, and where the last one ends. `brief` is all
+ * of it while they hold nothing. */
 struct segments {
     uint64_t job;
     uint32_t attempt;
@@ -22,12 +24,14 @@ struct segments {
     uint64_t *firsts;
     size_t count, capacity;
     uint64_t length;
+    struct buffer brief;
 };
 
 static void segments_donep(struct segments *segments)
 {
     fd_closep(&segments->directory);
     free(segments->firsts);
+    buffer_done(&segments->brief);
 }
 
 #define SEGMENTS_OF(job_, attempt_)                                                                \
@@ -134,14 +138,21 @@ static int segments_open(struct vault *vault, struct segments *segments, bool ma
     /* Deleting the last log of a job removes its directory, perhaps just under us. */
     for (int tries = 0; make && r == -ENOENT && tries < 10; tries++)
         r = directories_open(vault, segments, make);
-    if (r == -ENOENT)
-        return fail(diag, r, segments, "there is none");
+    bool none = r == -ENOENT;
     if (r == 0)
         r = segments_list(segments);
     if (r == 0 && segments->count > 0) {
         uint64_t first = segments->firsts[segments->count - 1];
         r = segment_open(segments, first, O_RDONLY, &last, &bytes);
         segments->length = first + bytes;
+    }
+    if (none || (r == 0 && segments->length == 0)) {
+        r = brief_read(vault, segments->job, segments->attempt, &segments->brief);
+        segments->length = segments->brief.length;
+        if (r == -ENOENT && none)
+            return fail(diag, r, segments, "there is none");
+        if (r == -ENOENT)
+            r = 0;
     }
     return r < 0 ? fail(diag, r, segments, "%s", vault_reason(r)) : 0;
 }
@@ -161,6 +172,10 @@ static size_t segment_of(const struct segments *segments, uint64_t offset)
 static int segments_read(const struct segments *segments, uint64_t offset, uint8_t *bytes,
                          size_t length, struct diag *diag)
 {
+    if (segments->brief.length > 0) {
+        memcpy(bytes, buffer_data(&segments->brief) + offset, length);
+        return 0;
+    }
     while (length > 0) {
         owned(fd_close) int fd = -1;
         uint64_t found;
@@ -322,6 +337,11 @@ int vault_log_append(struct vault *vault, uint64_t job, uint32_t attempt, uint64
         rest += same;
         length -= same;
     }
+    if (segments.brief.length > 0) { /* it moves to where the rest of it will be */
+        buffer_append(&segments.brief, rest, length);
+        rest = buffer_data(&segments.brief);
+        length = segments.brief.length;
+    }
     r = segments_append(&segments, rest, length);
     return r < 0 ? fail(diag, r, &segments, "%s", vault_reason(r)) : 0;
 }
@@ -355,16 +375,56 @@ static int segments_remove(struct vault *vault, const struct segments *segments)
     return r == -ENOTEMPTY ? 0 : r;
 }
 
+static int segments_delete(struct vault *vault, struct segments *segments)
+{
+    int r = directories_open(vault, segments, false);
+
+    if (r == 0)
+        r = segments_list(segments);
+    if (r == 0)
+        r = segments_remove(vault, segments);
+    return r == -ENOENT ? 0 : r;
+}
+
 int vault_log_delete(struct vault *vault, uint64_t job, uint32_t attempt, struct diag *diag)
 {
     owned(segments_done) struct segments segments = SEGMENTS_OF(job, attempt);
 
-    int r = directories_open(vault, &segments, false);
+    int r = segments_delete(vault, &segments);
     if (r == 0)
-        r = segments_list(&segments);
-    if (r == 0)
-        r = segments_remove(vault, &segments);
-    return r < 0 && r != -ENOENT
-               ? fail(diag, r, &segments, "cannot be removed: %s", vault_reason(r))
-               : 0;
+        r = brief_cut(vault, job, attempt);
+    return r < 0 ? fail(diag, r, &segments, "cannot be removed: %s", vault_reason(r)) : 0;
+}
+
+/* --- of many attempts --- */
+
+/* What has a directory stays there. */
+static bool is_brief(struct vault *vault, const struct vault_log_text *text)
+{
+    owned(segments_done) struct segments segments = SEGMENTS_OF(text->job, text->attempt);
+
+    return text->length <= VAULT_LOG_BRIEF_BYTES &&
+           text->offset <= VAULT_LOG_BRIEF_BYTES - text->length &&
+           directories_open(vault, &segments, false) == -ENOENT;
+}
+
+int vault_log_write(struct vault_log_writer *writer, const struct vault_log_text *text,
+                    struct diag *diag)
+{
+    owned(segments_done) struct segments segments = SEGMENTS_OF(text->job, text->attempt);
+    struct vault *vault = brief_vault(writer);
+    bool replaces = text->offset == 0;
+    int r = 0;
+
+    /* A piece at 0 replaces pieces by itself. */
+    if (replaces && text->length <= VAULT_LOG_BRIEF_BYTES)
+        r = segments_delete(vault, &segments);
+    else if (replaces)
+        r = vault_log_delete(vault, text->job, text->attempt, diag);
+    if (r == 0 && is_brief(vault, text))
+        r = brief_append(writer, text);
+    else if (r == 0)
+        return vault_log_append(vault, text->job, text->attempt, text->offset, text->bytes,
+                                text->length, diag);
+    return r < 0 ? fail(diag, r, &segments, "%s", vault_reason(r)) : 0;
 }

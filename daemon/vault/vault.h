@@ -7,6 +7,7 @@
  *
  *     ckpt/<job>/<step, 12 digits>.<term>.<epoch>/shard-000 ... manifest
  *     logs/<job>/<attempt>/<first offset, 12 digits>.log
+ *     logs/brief/<job / 1000>/<number, 6 digits>.log        of many attempts that said little yet
  *     floor
  *
  * The job is the one that wrote it: epochs count for each job, so two jobs of one lineage would
@@ -33,6 +34,7 @@
 #define VAULT_SHARD_BYTES_MAX    ((int64_t)1 << 32)
 #define VAULT_MANIFEST_BYTES_MAX (2 << 20)
 #define VAULT_LOG_SEGMENT_BYTES  (1 << 20)
+#define VAULT_LOG_BRIEF_BYTES    4096 /* a log of more has segments of its own */
 
 struct vault;
 
@@ -103,6 +105,25 @@ uint32_t vault_log_last_attempt(struct vault *vault, uint64_t job);
  * -ERANGE: a gap; -EEXIST: other bytes are there */
 int vault_log_append(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t offset,
                      const void *bytes, size_t length, struct diag *diag);
+/* The logs of many attempts as one agent writes them. The first bytes of each are brief: a piece in
+ * a file that it shares with others, where a directory of its own would cost far more. One thread
+ * at a time. */
+struct vault_log_writer;
+struct vault_log_writer *vault_log_writer_new(struct vault *vault);
+struct vault_log_writer *vault_log_writer_free(struct vault_log_writer *writer); /* always NULL */
+OWNED_DEFINE(vault_log_writer_free, struct vault_log_writer *);
+
+struct vault_log_text {
+    uint64_t job, epoch;
+    uint32_t attempt;
+    uint64_t offset;
+    const void *bytes;
+    size_t length;
+};
+/* As vault_log_append(), of an attempt that nobody else writes; but text at offset 0 replaces what
+ * an earlier epoch left, and brief text is not compared with what is there. */
+int vault_log_write(struct vault_log_writer *writer, const struct vault_log_text *text,
+                    struct diag *diag);
 /* -ENOENT: no such attempt, here and below */
 int vault_log_length(struct vault *vault, uint64_t job, uint32_t attempt, uint64_t *ret,
                      struct diag *diag);

@@ -235,6 +235,177 @@ START_TEST(a_deleted_log_is_gone_and_its_attempt_may_begin_again)
 }
 END_TEST
 
+/* --- of many attempts, by one writer --- */
+
+static struct vault_log_writer *writer;
+
+static void writer_make(void)
+{
+    vault_make();
+    writer = vault_log_writer_new(vault);
+}
+
+static void writer_remove(void)
+{
+    writer = vault_log_writer_free(writer);
+    vault_remove();
+}
+
+static int tell(struct vault_log_writer *by, uint64_t job, uint64_t epoch, uint64_t offset,
+                const char *text)
+{
+    const struct vault_log_text whole = { job, epoch, ATTEMPT, offset, text, strlen(text) };
+
+    return vault_log_write(by, &whole, &diag);
+}
+
+static void expect_whole(uint64_t job, const char *expected)
+{
+    owned(buffer_done) struct buffer read = BUFFER_EMPTY;
+
+    ck_assert_msg(vault_log_read(vault, job, ATTEMPT, 0, SIZE_MAX, &read, &diag) == 0, "%s",
+                  diag.text);
+    owned(free) char *text = buffer_text(&read);
+    ck_assert_str_eq(text, expected);
+}
+
+static char *brief_path(unsigned number)
+{
+    return text_format("%s/vault/logs/brief/0/%06u.log", scratch, number);
+}
+
+static bool has_directory(uint64_t job)
+{
+    owned(free) char *path = text_format("%s/vault/logs/%" PRIu64, scratch, job);
+
+    return access(path, F_OK) == 0;
+}
+
+START_TEST(brief_logs_share_a_file)
+{
+    owned(free) char *second_file = brief_path(2);
+    uint64_t last;
+
+    for (uint64_t job = 1; job <= 900; job++)
+        ck_assert_int_eq(tell(writer, job, 1, 0, "first\n"), 0);
+    ck_assert_int_eq(tell(writer, JOB, 1, 6, "second\n"), 0);
+    expect_whole(JOB, "first\nsecond\n");
+    expect_whole(900, "first\n");
+    ck_assert_uint_eq(length(), 13);
+    expect_from(6, 3, "sec");
+    expect_from(13, 10, "");
+    ck_assert_int_eq(vault_log_tail(vault, JOB, ATTEMPT, 1, &last, &diag), 0);
+    ck_assert_uint_eq(last, 6);
+    ck_assert(!has_directory(JOB));
+    ck_assert_int_eq(access(second_file, F_OK), -1);
+    ck_assert_int_eq(vault_last_job(vault, &last, &diag), 0);
+    ck_assert_uint_eq(last, 900);
+    ck_assert_uint_eq(vault_log_last_attempt(vault, JOB), ATTEMPT);
+    ck_assert_int_eq(vault_log_length(vault, 901, ATTEMPT, &last, &diag), -ENOENT);
+    ck_assert_int_eq(vault_log_length(vault, JOB, ATTEMPT + 1, &last, &diag), -ENOENT);
+}
+END_TEST
+
+START_TEST(a_log_that_grows_moves_to_segments_of_its_own)
+{
+    owned(free) char *line = memory_new(VAULT_LOG_BRIEF_BYTES);
+
+    memset(line, 'x', VAULT_LOG_BRIEF_BYTES - 1);
+    line[VAULT_LOG_BRIEF_BYTES - 2] = '\n';
+    ck_assert_int_eq(tell(writer, JOB, 1, 0, "first\n"), 0);
+    ck_assert_int_eq(tell(writer, JOB, 1, 6, line), 0);
+    ck_assert_int_eq(segment_bytes(0), 6 + VAULT_LOG_BRIEF_BYTES - 1);
+    ck_assert_int_eq(tell(writer, JOB, 1, 6 + VAULT_LOG_BRIEF_BYTES - 1, "last\n"), 0);
+    owned(free) char *whole = text_format("first\n%slast\n", line);
+    expect_whole(JOB, whole);
+}
+END_TEST
+
+/* What an earlier epoch left, by the same writer or another: brief or not. */
+static const struct replaced {
+    bool by_another, long_before, long_after;
+} replaced[] = {
+    { false, false, false }, { false, false, true }, { false, true, false }, { false, true, true },
+    { true, false, false },  { true, false, true },  { true, true, false },  { true, true, true },
+};
+
+START_TEST(a_newer_epoch_replaces_the_log)
+{
+    const struct replaced *row = &replaced[_i];
+    owned(vault_log_writer_free) struct vault_log_writer *other = vault_log_writer_new(vault);
+    owned(free) char *filler = memory_new(VAULT_LOG_BRIEF_BYTES + 1);
+    uint64_t bytes;
+
+    memset(filler, 'x', VAULT_LOG_BRIEF_BYTES);
+    owned(free) char *before = text_format("old\n%s\n", row->long_before ? filler : "");
+    owned(free) char *after = text_format("new\n%s\n", row->long_after ? filler : "");
+    ck_assert_int_eq(tell(writer, 1, 1, 0, "its file is the older one\n"), 0);
+    ck_assert_int_eq(tell(other, JOB, 1, 0, before), 0);
+    ck_assert_int_eq(tell(row->by_another ? writer : other, JOB, 2, 0, after), 0);
+    expect_whole(JOB, after);
+    ck_assert_int_eq(vault_log_delete(vault, JOB, ATTEMPT, &diag), 0);
+    ck_assert_int_eq(vault_log_length(vault, JOB, ATTEMPT, &bytes, &diag), -ENOENT);
+    expect_whole(1, "its file is the older one\n");
+}
+END_TEST
+
+START_TEST(a_log_of_a_directory_of_its_own_goes_on_there)
+{
+    ck_assert_int_eq(append(0, "one\n"), 0);
+    ck_assert_int_eq(tell(writer, JOB, 1, 4, "two\n"), 0);
+    expect_whole(JOB, "one\ntwo\n");
+    ck_assert_int_eq(segment_bytes(0), 8);
+}
+END_TEST
+
+START_TEST(a_torn_end_hides_nothing_that_is_whole)
+{
+    owned(free) char *path = brief_path(1);
+    struct stat status;
+
+    ck_assert_int_eq(tell(writer, JOB, 1, 0, "one\n"), 0);
+    ck_assert_int_eq(tell(writer, JOB + 1, 1, 0, "one\n"), 0);
+    writer = vault_log_writer_free(writer); /* as if it had been killed */
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_eq(truncate(path, status.st_size - 1), 0);
+    writer = vault_log_writer_new(vault);
+    ck_assert_int_eq(tell(writer, JOB + 2, 1, 0, "one\n"), 0);
+    expect_whole(JOB, "one\n");
+    expect_whole(JOB + 2, "one\n");
+    uint64_t bytes;
+    ck_assert_int_eq(vault_log_length(vault, JOB + 1, ATTEMPT, &bytes, &diag), -ENOENT);
+    ck_assert_int_eq(tell(writer, JOB, 1, 4, "two\n"), 0); /* over two files */
+    expect_whole(JOB, "one\ntwo\n");
+}
+END_TEST
+
+START_TEST(a_deleted_brief_log_is_overwritten)
+{
+    owned(free) char *path = brief_path(1);
+    char line[200];
+
+    ck_assert_int_eq(tell(writer, JOB, 1, 0, "a secret\n"), 0);
+    ck_assert_int_eq(vault_log_delete(vault, JOB, ATTEMPT, &diag), 0);
+    owned(fclose) FILE *file = fopen(path, "re");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof(line), file))
+        ck_assert_ptr_null(strstr(line, "secret"));
+    ck_assert_int_eq(tell(writer, JOB, 2, 0, "again\n"), 0);
+    expect_whole(JOB, "again\n");
+}
+END_TEST
+
+START_TEST(a_link_in_place_of_brief_logs_is_not_followed)
+{
+    owned(free) char *brief = text_format("%s/vault/logs/brief", scratch);
+    uint64_t bytes;
+
+    ck_assert_int_eq(symlink(scratch, brief), 0);
+    ck_assert_int_eq(tell(writer, JOB, 1, 0, "one\n"), -EBADMSG);
+    ck_assert_int_eq(vault_log_length(vault, JOB, ATTEMPT, &bytes, &diag), -EBADMSG);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("log");
@@ -252,6 +423,16 @@ int main(void)
     tcase_add_test(tcase, a_link_in_place_of_a_segment_or_directory_is_not_followed);
     tcase_add_test(tcase, an_append_that_found_no_room_can_be_repeated);
     tcase_add_test(tcase, a_deleted_log_is_gone_and_its_attempt_may_begin_again);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("many");
+    tcase_add_checked_fixture(tcase, writer_make, writer_remove);
+    tcase_add_test(tcase, brief_logs_share_a_file);
+    tcase_add_test(tcase, a_log_that_grows_moves_to_segments_of_its_own);
+    tcase_add_loop_test(tcase, a_newer_epoch_replaces_the_log, 0, ELEMENTS(replaced));
+    tcase_add_test(tcase, a_log_of_a_directory_of_its_own_goes_on_there);
+    tcase_add_test(tcase, a_torn_end_hides_nothing_that_is_whole);
+    tcase_add_test(tcase, a_deleted_brief_log_is_overwritten);
+    tcase_add_test(tcase, a_link_in_place_of_brief_logs_is_not_followed);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }
