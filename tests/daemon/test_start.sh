@@ -200,11 +200,12 @@ if command -v systemd-socket-activate >/dev/null; then
         shift 3
         systemd-socket-activate "$@" "$waferd" --config "$dir/busy.yaml" >"$dir/out" 2>&1 &
         pid=$!
+        # A socket is there a moment before somebody listens at it.
         for _ in $(seq 100); do
-            [ ! -S "$dir/first.sock" ] || break
+            WAFER_SOCKET=$dir/first.sock "$top_builddir/wafer" --timeout 1s ls >/dev/null 2>&1
+            ! grep -q -e "$text" "$dir/out" || break
             sleep 0.05
         done
-        WAFER_SOCKET=$dir/first.sock "$top_builddir/wafer" --timeout 1s ls >/dev/null 2>&1
         says "$text"
         result=$?
         [ "$status" -gt 0 ] || kill "$pid"
