@@ -17,10 +17,12 @@ uint8_t *buffer_reserve(struct buffer *buffer, size_t length)
 {
     size_t end = buffer->start + buffer->length;
 
-    if (end + length > buffer->capacity) {
+    /* Room for nothing is room too: what has no bytes yet gets some. */
+    if (!buffer->bytes || end + length > buffer->capacity) {
         /* Moving to the front is enough where it frees at least half, so that the cost of moving
          * stays proportional to what was appended. */
-        if (buffer->start >= buffer->length && buffer->length + length <= buffer->capacity) {
+        if (buffer->bytes && buffer->start >= buffer->length &&
+            buffer->length + length <= buffer->capacity) {
             memcpy(buffer->bytes, buffer_data(buffer), buffer->length);
         } else {
             size_t capacity = (buffer->length + length) * 2;

@@ -22,6 +22,15 @@ START_TEST(what_is_appended_comes_out_in_order_however_it_is_taken)
 }
 END_TEST
 
+START_TEST(room_for_nothing_is_somewhere)
+{
+    owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
+
+    ck_assert_ptr_nonnull(buffer_reserve(&buffer, 0));
+    ck_assert_uint_eq(buffer.length, 0);
+}
+END_TEST
+
 START_TEST(a_text_is_handed_over_and_leaves_the_buffer_empty)
 {
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
@@ -39,6 +48,7 @@ int main(void)
     TCase *tcase = tcase_create("buffer");
 
     tcase_add_test(tcase, what_is_appended_comes_out_in_order_however_it_is_taken);
+    tcase_add_test(tcase, room_for_nothing_is_somewhere);
     tcase_add_test(tcase, a_text_is_handed_over_and_leaves_the_buffer_empty);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
