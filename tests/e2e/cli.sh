@@ -30,6 +30,7 @@ ok "ls chooses, sorts and shows what it is asked for"
 
 # ssh is a script that runs what it was asked to run.
 mkdir "$folder/bin"
+# shellcheck disable=SC2016 # another shell expands these
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift 2\nexec "$@"\n' >"$folder/bin/ssh"
 chmod +x "$folder/bin/ssh"
 ln -s "$(cd "$top_builddir" && pwd)/wafer" "$folder/bin/wafer"
