@@ -114,8 +114,18 @@ static void apply_roles(struct settings *running, struct settings *fresh,
                         struct reload_report *report)
 {
     uint64_t before = running->roles ? running->roles->serial : 0;
+    char **dir = &running->site->policies_dir;
 
-    if (!fresh->roles || (running->roles && before == fresh->roles->serial))
+    if (!fresh->roles)
+        return;
+    if (!*dir || strcmp(*dir, fresh->site->policies_dir) != 0) {
+        add_line(&report->applied, "policies_dir", *dir ? *dir : "default",
+                 fresh->site->policies_dir);
+        report->applied_count++;
+        free(*dir);
+        *dir = text_copy(fresh->site->policies_dir);
+    }
+    if (running->roles && before == fresh->roles->serial)
         return;
     buffer_format(&report->applied, "roles.yaml: serial %" PRIu64 " -> %" PRIu64 "\n", before,
                   fresh->roles->serial);

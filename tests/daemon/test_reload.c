@@ -1,5 +1,6 @@
 #include "reload.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -75,6 +76,18 @@ static void assert_report(const char *applied, const char *waiting)
     ck_assert_str_eq(waiting_text, waiting);
 }
 
+/* roles.yaml of a serial, in the directory that the site file names. */
+static struct settings *settings_with_roles(unsigned serial, const char *clearance)
+{
+    owned(free) char *lines = text_format(CS3 "policies_dir: %s\n", scratch);
+
+    write_file("roles.yaml", text_format("apiVersion: wafer/v1\nkind: Roles\nserial: %u\n"
+                                         "roles: [{name: a, clearance: %s, own: [submit]}]\n"
+                                         "bindings: [{role: a, everyone: true}]\n",
+                                         serial, clearance));
+    return settings_of(lines);
+}
+
 static const struct {
     const char *before, *after, *applied, *waiting;
 } rows[] = {
@@ -127,6 +140,53 @@ START_TEST(a_platform_file_that_has_changed_waits_and_is_told_once)
 }
 END_TEST
 
+START_TEST(rules_that_are_new_to_the_site_hold_at_once_and_nothing_of_them_waits)
+{
+    running = settings_of(CS3);
+    fresh = settings_with_roles(3, "internal");
+    owned(free) char *applied = text_format("policies_dir: default -> %s\n"
+                                            "roles.yaml: serial 0 -> 3\n",
+                                            scratch);
+
+    settings_apply(running, fresh, &report);
+    ck_assert_ptr_nonnull(running->access);
+    assert_report(applied, "");
+}
+END_TEST
+
+START_TEST(other_rules_follow_under_a_higher_serial_alone)
+{
+    static const struct {
+        unsigned serial;
+        const char *clearance;
+        int error;
+    } next[] = {
+        { 3, "internal", 0 }, /* the same */
+        { 3, "restricted", -EINVAL },
+        { 2, "internal", -EINVAL },
+        { 4, "restricted", 0 },
+    };
+    owned(buffer_done) struct buffer errors = BUFFER_EMPTY;
+
+    running = settings_with_roles(3, "internal");
+    for (size_t i = 0; i < ELEMENTS(next); i++) {
+        fresh = settings_with_roles(next[i].serial, next[i].clearance);
+        ck_assert_int_eq(settings_may_follow(running, fresh, &errors), next[i].error);
+        fresh = settings_free(fresh);
+    }
+}
+END_TEST
+
+START_TEST(a_class_that_a_pool_takes_changes_at_once)
+{
+    running = settings_of(CS3);
+    fresh = settings_of("pools: [{name: wafer, platform: cs3, classes: [restricted]}]\n");
+    settings_apply(running, fresh, &report);
+    ck_assert_uint_eq(running->pools[0].classes, 1u << WAFER__LABEL__LEVEL__restricted);
+    assert_report("pools.wafer.classes: changed\n", "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("reload");
@@ -136,6 +196,9 @@ int main(void)
     tcase_add_loop_test(tcase, each_key_that_differs_is_applied_or_waits, 0, ELEMENTS(rows));
     tcase_add_test(tcase, what_is_applied_holds_and_what_waits_does_not);
     tcase_add_test(tcase, a_platform_file_that_has_changed_waits_and_is_told_once);
+    tcase_add_test(tcase, rules_that_are_new_to_the_site_hold_at_once_and_nothing_of_them_waits);
+    tcase_add_test(tcase, other_rules_follow_under_a_higher_serial_alone);
+    tcase_add_test(tcase, a_class_that_a_pool_takes_changes_at_once);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }
