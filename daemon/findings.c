@@ -20,16 +20,14 @@ void findings_done(struct findings *findings)
     bind_places_free(findings->places);
 }
 
-void wrong(struct findings *findings, const char *field, const char *format, ...)
+void findings_add(struct findings *findings, const char *field, const char *format, ...)
 {
-    unsigned line, column;
+    const struct bind_report report = { findings->places, &findings->errors };
     va_list arguments;
 
     va_start(arguments, format);
-    owned(free) char *text = text_vformat(format, arguments);
+    bind_vrefuse(&report, field, format, arguments);
     va_end(arguments);
-    bind_place(findings->places, field, &line, &column);
-    bind_errors_add(&findings->errors, line, column, field, "%s", text);
 }
 
 /* ---- files ---- */
@@ -58,10 +56,10 @@ static const char *reason(int error)
 static bool is_guarded(struct findings *findings, const struct stat *st)
 {
     if (st->st_uid != 0 && st->st_uid != geteuid())
-        wrong(findings, NULL, "it belongs to uid %u: it must be root's, or uid %u's",
-              (unsigned)st->st_uid, (unsigned)geteuid());
+        findings_add(findings, NULL, "it belongs to uid %u: it must be root's, or uid %u's",
+                     (unsigned)st->st_uid, (unsigned)geteuid());
     else if (st->st_mode & (S_IWGRP | S_IWOTH))
-        wrong(findings, NULL, "others may write it: chmod go-w");
+        findings_add(findings, NULL, "others may write it: chmod go-w");
     else
         return true;
     return false;
@@ -78,7 +76,7 @@ int findings_read(struct findings *findings, const ProtobufCMessageDescriptor *t
     int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
 
     if (r == 0 && !S_ISREG(st.st_mode)) {
-        wrong(findings, NULL, "it is not a regular file");
+        findings_add(findings, NULL, "it is not a regular file");
         return -EINVAL;
     }
     if (r == 0 && guarded && !is_guarded(findings, &st))
@@ -86,7 +84,8 @@ int findings_read(struct findings *findings, const ProtobufCMessageDescriptor *t
     if (r == 0)
         r = read_all(fd, LIMIT_POLICY_FILE_BYTES, &text);
     if (r < 0) {
-        wrong(findings, NULL, "it cannot be read: %s", r == -ELOOP ? "it is a link" : reason(r));
+        findings_add(findings, NULL, "it cannot be read: %s",
+                     r == -ELOOP ? "it is a link" : reason(r));
         return -EINVAL;
     }
     return bind_yaml(type, (const char *)buffer_data(&text), text.length, LIMIT_POLICY_FILE_BYTES,
@@ -97,7 +96,7 @@ void findings_check_kind(struct findings *findings, const char *version, const c
                          const char *wanted)
 {
     if (strcmp(version, "wafer/v1") != 0)
-        wrong(findings, "apiVersion", "\"%s\" is not known (only wafer/v1 is)", version);
+        findings_add(findings, "apiVersion", "\"%s\" is not known (only wafer/v1 is)", version);
     if (strcmp(kind, wanted) != 0)
-        wrong(findings, "kind", "\"%s\" is not what this file is for (%s)", kind, wanted);
+        findings_add(findings, "kind", "\"%s\" is not what this file is for (%s)", kind, wanted);
 }

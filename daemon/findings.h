@@ -20,8 +20,8 @@ static inline void findings_donep(struct findings *findings)
     findings_done(findings);
 }
 
-__attribute__((format(printf, 3, 4))) void wrong(struct findings *findings, const char *field,
-                                                 const char *format, ...);
+__attribute__((format(printf, 3, 4))) void findings_add(struct findings *findings,
+                                                        const char *field, const char *format, ...);
 
 /* Read the file as a message of this type. `guarded`: only if it is no link, belongs to root or us,
  * and nobody else may write it. -EINVAL with what is wrong in the findings */

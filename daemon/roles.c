@@ -26,8 +26,8 @@ static void resolve_user(struct findings *findings, const char *field, Wafer__Bi
     if (found)
         add_number(&binding->uids, &binding->n_uids, found->pw_uid);
     else
-        wrong(findings, field, "user \"%.80s\": %s", name,
-              error ? strerror(error) : "there is none of that name on this machine");
+        findings_add(findings, field, "user \"%.80s\": %s", name,
+                     error ? strerror(error) : "there is none of that name on this machine");
 }
 
 static void resolve_group(struct findings *findings, const char *field, Wafer__Binding *binding,
@@ -40,8 +40,8 @@ static void resolve_group(struct findings *findings, const char *field, Wafer__B
     if (found)
         add_number(&binding->gids, &binding->n_gids, found->gr_gid);
     else
-        wrong(findings, field, "group \"%.80s\": %s", name,
-              error ? strerror(error) : "there is none of that name on this machine");
+        findings_add(findings, field, "group \"%.80s\": %s", name,
+                     error ? strerror(error) : "there is none of that name on this machine");
 }
 
 static void resolve(struct findings *findings, Wafer__Roles *file)

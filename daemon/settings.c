@@ -39,7 +39,8 @@ static Wafer__Platform *read_platform(const char *dir, const char *name, struct 
     Wafer__Platform *platform = (Wafer__Platform *)message;
     findings_check_kind(&findings, platform->apiversion, platform->kind, "Platform");
     if (strcmp(platform->name, name) != 0)
-        wrong(&findings, "name", "\"%s\" is not the name of the file, %s", platform->name, name);
+        findings_add(&findings, "name", "\"%s\" is not the name of the file, %s", platform->name,
+                     name);
     return platform;
 }
 
@@ -89,7 +90,7 @@ static void read_roles(struct settings *settings, const char *dir, struct buffer
 static void check_path(struct findings *findings, const char *field, const char *path)
 {
     if (*path != '/')
-        wrong(findings, field, "\"%s\" is not an absolute path", path);
+        findings_add(findings, field, "\"%s\" is not an absolute path", path);
 }
 
 static void check_socket(struct findings *findings, const char *field, const char *path)
@@ -99,25 +100,25 @@ static void check_socket(struct findings *findings, const char *field, const cha
 
     check_path(findings, field, path);
     if (address_unix(path, &address, &diag) < 0)
-        wrong(findings, field, "%s", diag.text);
+        findings_add(findings, field, "%s", diag.text);
 }
 
 static void check_pools(struct findings *findings, const Wafer__Site *site)
 {
     if (site->n_pools == 0)
-        wrong(findings, "pools", "there must be at least one: {name: wafer, platform: cs3}");
+        findings_add(findings, "pools", "there must be at least one: {name: wafer, platform: cs3}");
     if (site->n_pools > POOLS_MAX)
-        wrong(findings, "pools", "more than %d", POOLS_MAX);
+        findings_add(findings, "pools", "more than %d", POOLS_MAX);
     for (size_t i = 0; i < site->n_pools; i++) {
         owned(free) char *name = text_format("pools[%zu].name", i);
         owned(free) char *platform = text_format("pools[%zu].platform", i);
         if (!is_file_name(site->pools[i]->name))
-            wrong(findings, name, "\"%s\" is not a name", site->pools[i]->name);
+            findings_add(findings, name, "\"%s\" is not a name", site->pools[i]->name);
         if (!is_file_name(site->pools[i]->platform))
-            wrong(findings, platform, "\"%s\" is not a name", site->pools[i]->platform);
+            findings_add(findings, platform, "\"%s\" is not a name", site->pools[i]->platform);
         for (size_t j = 0; j < i; j++)
             if (strcmp(site->pools[i]->name, site->pools[j]->name) == 0)
-                wrong(findings, name, "pool \"%s\" is there twice", site->pools[i]->name);
+                findings_add(findings, name, "pool \"%s\" is there twice", site->pools[i]->name);
     }
 }
 
@@ -132,14 +133,14 @@ static void check_site(struct findings *findings, const Wafer__Site *site)
     check_socket(findings, "socket", site->socket);
     check_socket(findings, "agent_socket", site->agent_socket);
     if (strcmp(site->socket, site->agent_socket) == 0)
-        wrong(findings, "agent_socket", "it must be another than `socket`");
+        findings_add(findings, "agent_socket", "it must be another than `socket`");
     check_pools(findings, site);
     if (site->has_speed && (site->speed < 1 || site->speed > CLOCK_SPEED_MAX))
-        wrong(findings, "speed", "%u is not from 1 to %d", site->speed, CLOCK_SPEED_MAX);
+        findings_add(findings, "speed", "%u is not from 1 to %d", site->speed, CLOCK_SPEED_MAX);
     if (site->lease && (site->lease->us < LEASE_LEAST_US || site->lease->us > LEASE_MOST_US))
-        wrong(findings, "lease", "it must be from 1s to 10m");
+        findings_add(findings, "lease", "it must be from 1s to 10m");
     if (site->has_snapshot_every && site->snapshot_every < SNAPSHOT_LEAST)
-        wrong(findings, "snapshot_every", "it must be at least %d records", SNAPSHOT_LEAST);
+        findings_add(findings, "snapshot_every", "it must be at least %d records", SNAPSHOT_LEAST);
 }
 
 static int read_site(const char *path, struct settings *settings, struct buffer *errors)

@@ -67,7 +67,7 @@ static void read_secret(struct findings *findings, const char *field, const char
         diag_prefix(&diag, r, "%s", path);
     explicit_bzero(text, sizeof(text));
     if (r < 0)
-        wrong(findings, field, "%s", diag.text);
+        findings_add(findings, field, "%s", diag.text);
 }
 
 /* ---- the site file ---- */
@@ -82,20 +82,21 @@ static void check_webhook(struct findings *findings, const Wafer__Site *site, si
     struct diag diag;
 
     if (!job_name_is_valid(webhook->name) || strcmp(webhook->name, "project") == 0)
-        wrong(findings, name, "\"%s\" is not a name that a webhook may have", webhook->name);
+        findings_add(findings, name, "\"%s\" is not a name that a webhook may have", webhook->name);
     for (size_t j = 0; j < i; j++)
         if (strcmp(site->webhooks[j]->name, webhook->name) == 0)
-            wrong(findings, name, "webhook \"%s\" is there twice", webhook->name);
+            findings_add(findings, name, "webhook \"%s\" is there twice", webhook->name);
     if (url_parse(webhook->url, &url, &diag) < 0)
-        wrong(findings, address, "%s", diag.text);
+        findings_add(findings, address, "%s", diag.text);
     if (webhook->secret && !is_path(webhook->secret) && !job_name_is_valid(webhook->secret))
-        wrong(findings, secret, "it is neither the name of a credential nor an absolute path");
+        findings_add(findings, secret,
+                     "it is neither the name of a credential nor an absolute path");
 }
 
 void webhook_settings_check(struct findings *findings, const Wafer__Site *site)
 {
     if (site->n_webhooks > WEBHOOKS_MAX)
-        wrong(findings, "webhooks", "more than %d", WEBHOOKS_MAX);
+        findings_add(findings, "webhooks", "more than %d", WEBHOOKS_MAX);
     for (size_t i = 0; i < site->n_webhooks; i++)
         check_webhook(findings, site, i);
     for (size_t i = 0; i < site->n_notify_allow; i++) {
@@ -103,9 +104,10 @@ void webhook_settings_check(struct findings *findings, const Wafer__Site *site)
         struct url url;
         struct diag diag;
         if (url_parse(site->notify_allow[i], &url, &diag) < 0)
-            wrong(findings, field, "%s", diag.text);
+            findings_add(findings, field, "%s", diag.text);
         else if (strchr(url.path, '?'))
-            wrong(findings, field, "it has a query: an address allows what is below its path");
+            findings_add(findings, field,
+                         "it has a query: an address allows what is below its path");
     }
 }
 

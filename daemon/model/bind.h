@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 #include <protobuf-c/protobuf-c.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -45,6 +46,17 @@ struct bind_places *bind_places_free(struct bind_places *places); /* always NULL
 /* Place of `field`, or of its nearest parent; 0, 0 if there is none. */
 void bind_place(const struct bind_places *places, const char *field, unsigned *ret_line,
                 unsigned *ret_column);
+
+/* Where a check of what was read puts what it finds; `places` may be NULL. */
+struct bind_report {
+    const struct bind_places *places;
+    struct bind_errors *errors;
+};
+/* An error at the place of `field`. */
+void bind_refuse(const struct bind_report *report, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void bind_vrefuse(const struct bind_report *report, const char *field, const char *format,
+                  va_list arguments) __attribute__((format(printf, 3, 0)));
 
 /* Read one document of at most `limit` bytes. Several errors are reported in one run.
  * -EINVAL with errors. `ret_places` may be NULL. Free with protobuf_c_message_free_unpacked(). */

@@ -12,73 +12,65 @@
 #include "model/limits.h"
 #include "value.pb-c.h"
 
-struct checking {
-    const struct bind_places *places;
-    struct bind_errors *errors;
-};
-
-static void check_message(const struct checking *checking, const ProtobufCMessage *message,
+static void check_message(const struct bind_report *report, const ProtobufCMessage *message,
                           const struct path *path);
 
 __attribute__((format(printf, 3, 4))) static void
-refuse(const struct checking *checking, const struct path *path, const char *format, ...)
+refuse(const struct bind_report *report, const struct path *path, const char *format, ...)
 {
     owned(free) char *field = path_format(path);
-    unsigned line, column;
     va_list arguments;
 
     va_start(arguments, format);
-    owned(free) char *text = text_vformat(format, arguments);
+    bind_vrefuse(report, field, format, arguments);
     va_end(arguments);
-    bind_place(checking->places, field, &line, &column);
-    bind_errors_add(checking->errors, line, column, field, "%s", text);
 }
 
-static void check_text(const struct checking *checking, const char *text, size_t limit,
+static void check_text(const struct bind_report *report, const char *text, size_t limit,
                        const struct path *path)
 {
     size_t length = strlen(text), valid = utf8_valid_length(text, length);
 
     if (length > limit)
-        refuse(checking, path, "%zu bytes: more than the %zu that a text may have", length, limit);
+        refuse(report, path, "%zu bytes: more than the %zu that a text may have", length, limit);
     else if (valid < length)
-        refuse(checking, path, "not UTF-8: byte 0x%02x at offset %zu",
+        refuse(report, path, "not UTF-8: byte 0x%02x at offset %zu",
                (unsigned)(unsigned char)text[valid], valid);
 }
 
 /* The text form is the rule: what it would not read back is not a value of its type. */
-static void check_text_message(const struct checking *checking, const struct bind_text *type,
+static void check_text_message(const struct bind_report *report, const struct bind_text *type,
                                const ProtobufCMessage *message, const struct path *path)
 {
     owned(buffer_done) struct buffer buffer = BUFFER_EMPTY;
     struct diag diag;
 
     if (!type->format(message, &buffer)) {
-        check_message(checking, message, path);
+        check_message(report, message, path);
         return;
     }
     owned(free) char *text = buffer_text(&buffer);
     ProtobufCMessage *read = message_new(type->type);
     if (type->parse(text, read, &diag) < 0)
-        refuse(checking, path, "%s", diag.text);
+        refuse(report, path, "%s", diag.text);
     protobuf_c_message_free_unpacked(read, NULL);
 }
 
-static void check_value(const struct checking *checking, const ProtobufCFieldDescriptor *field,
+static void check_value(const struct bind_report *report, const ProtobufCFieldDescriptor *field,
                         const void *value, size_t limit, const struct path *path)
 {
     if (field->type == PROTOBUF_C_TYPE_STRING) {
-        check_text(checking, *(const char *const *)value, limit, path);
+        check_text(report, *(const char *const *)value, limit, path);
     } else if (field->type == PROTOBUF_C_TYPE_ENUM) {
         int number = *(const int *)value;
         if (!protobuf_c_enum_descriptor_get_value(field->descriptor, number))
-            refuse(checking, path, "%d is a word that this version does not know", number);
+            refuse(report, path, "%d is a word that this version does not know", number);
     } else if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
         const struct bind_text *type = bind_text_find(field->descriptor);
         if (type)
-            check_text_message(checking, type, *(const ProtobufCMessage *const *)value, path);
+            check_text_message(report, type, *(const ProtobufCMessage *const *)value, path);
         else
-            check_message(checking, *(const ProtobufCMessage *const *)value, path);
+            check_message(report, *(const ProtobufCMessage *const *)value, path);
     }
 }
 
@@ -87,7 +79,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void check_pairs(const struct checking *checking, const ProtobufCMessage *message,
+static void check_pairs(const struct bind_report *report, const ProtobufCMessage *message,
                         const ProtobufCFieldDescriptor *field, size_t limit,
                         const struct path *path)
 {
@@ -100,62 +92,62 @@ static void check_pairs(const struct checking *checking, const ProtobufCMessage 
         const struct path item = { .parent = path, .name = pair->key };
 
         keys[i] = pair->key;
-        check_text(checking, pair->key, LIMIT_KEY_BYTES, path);
-        check_text(checking, pair->value, limit, &item);
+        check_text(report, pair->key, LIMIT_KEY_BYTES, path);
+        check_text(report, pair->value, limit, &item);
     }
     qsort(keys, count, sizeof(*keys), compare_texts);
     for (size_t i = 1; i < count; i++)
         if (strcmp(keys[i - 1], keys[i]) == 0)
-            refuse(checking, path, "duplicate key \"%.80s\"", keys[i]);
+            refuse(report, path, "duplicate key \"%.80s\"", keys[i]);
 }
 
-static void check_field(const struct checking *checking, const ProtobufCMessage *message,
+static void check_field(const struct bind_report *report, const ProtobufCMessage *message,
                         const ProtobufCFieldDescriptor *field, const struct path *path)
 {
     size_t limit = bind_text_limit(message->descriptor, field->name);
     size_t count = field_count(message, field);
 
     if (count > LIMIT_LIST_LENGTH) {
-        refuse(checking, path, "%zu elements: more than %d", count, LIMIT_LIST_LENGTH);
+        refuse(report, path, "%zu elements: more than %d", count, LIMIT_LIST_LENGTH);
         return;
     }
     if (field_is_pairs(field)) {
-        check_pairs(checking, message, field, limit, path);
+        check_pairs(report, message, field, limit, path);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const struct path item = { .parent = path, .index = i };
         bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
 
-        check_value(checking, field, field_element(message, field, i), limit,
+        check_value(report, field, field_element(message, field, i), limit,
                     repeated ? &item : path);
     }
 }
 
-static void check_message(const struct checking *checking, const ProtobufCMessage *message,
+static void check_message(const struct bind_report *report, const ProtobufCMessage *message,
                           const struct path *path)
 {
     const ProtobufCMessageDescriptor *type = message->descriptor;
 
     for (unsigned i = 0; i < message->n_unknown_fields; i++)
-        refuse(checking, path, "holds key number %u, which this version does not know",
+        refuse(report, path, "holds key number %u, which this version does not know",
                (unsigned)message->unknown_fields[i].tag);
     for (unsigned i = 0; i < type->n_fields; i++) {
         const struct path item = { .parent = path, .name = type->fields[i].name };
 
         if (field_is_set(message, &type->fields[i]))
-            check_field(checking, message, &type->fields[i], &item);
+            check_field(report, message, &type->fields[i], &item);
         else if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED)
-            refuse(checking, &item, "missing, and it must be there");
+            refuse(report, &item, "missing, and it must be there");
     }
 }
 
 int bind_check(const ProtobufCMessage *message, const struct bind_places *places,
                struct bind_errors *errors)
 {
-    const struct checking checking = { .places = places, .errors = errors };
+    const struct bind_report report = { .places = places, .errors = errors };
     size_t before = errors->count;
 
-    check_message(&checking, message, NULL);
+    check_message(&report, message, NULL);
     return errors->count > before || errors->cut ? -EINVAL : 0;
 }

@@ -75,3 +75,22 @@ char *bind_error_format(const struct bind_error *error, const char *file)
     buffer_append_text(&buffer, error->text);
     return buffer_text(&buffer);
 }
+
+void bind_vrefuse(const struct bind_report *report, const char *field, const char *format,
+                  va_list arguments)
+{
+    owned(free) char *text = text_vformat(format, arguments);
+    unsigned line, column;
+
+    bind_place(report->places, field, &line, &column);
+    bind_errors_add(report->errors, line, column, field, "%s", text);
+}
+
+void bind_refuse(const struct bind_report *report, const char *field, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    bind_vrefuse(report, field, format, arguments);
+    va_end(arguments);
+}

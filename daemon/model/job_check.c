@@ -12,56 +12,39 @@
 
 #define PARAMETERS_MAX UINT64_C(1000000000000000)
 
-struct checking {
-    const struct bind_places *places;
-    struct bind_errors *errors;
-};
-
-__attribute__((format(printf, 3, 4))) static void refuse(const struct checking *checking,
-                                                         const char *field, const char *format, ...)
-{
-    unsigned line, column;
-    va_list arguments;
-
-    va_start(arguments, format);
-    owned(free) char *text = text_vformat(format, arguments);
-    va_end(arguments);
-    bind_place(checking->places, field, &line, &column);
-    bind_errors_add(checking->errors, line, column, field, "%s", text);
-}
-
 /* A count of something that is there at least once. */
-static void check_positive(const struct checking *checking, const char *field, bool is_set,
+static void check_positive(const struct bind_report *report, const char *field, bool is_set,
                            uint64_t value)
 {
     if (is_set && value == 0)
-        refuse(checking, field, "0: at least 1");
+        bind_refuse(report, field, "0: at least 1");
 }
 
-static void check_count(const struct checking *checking, const char *field,
+static void check_count(const struct bind_report *report, const char *field,
                         const Wafer__Count *count)
 {
-    check_positive(checking, field, count != NULL, count ? count->value : 0);
+    check_positive(report, field, count != NULL, count ? count->value : 0);
 }
 
-static void check_name(const struct checking *checking, const char *field, const char *name)
+static void check_name(const struct bind_report *report, const char *field, const char *name)
 {
     if (!name || job_name_is_valid(name))
         return;
     size_t length = strlen(name), good = strspn(name, NAME_CHARACTERS);
     if (length == 0)
-        refuse(checking, field, "is empty (1 to 63 of A-Z a-z 0-9 . _ -)");
+        bind_refuse(report, field, "is empty (1 to 63 of A-Z a-z 0-9 . _ -)");
     else if (good == length && length > LIMIT_NAME_BYTES)
-        refuse(checking, field, "%zu characters: at most 63 of A-Z a-z 0-9 . _ -", length);
+        bind_refuse(report, field, "%zu characters: at most 63 of A-Z a-z 0-9 . _ -", length);
     else
-        refuse(checking, field,
-               "\"%.80s\" is not a name (1 to 63 of A-Z a-z 0-9 . _ -, one a letter or digit)%s",
-               name, strcmp(field, "name") == 0 ? "; free text goes to title" : "");
+        bind_refuse(
+            report, field,
+            "\"%.80s\" is not a name (1 to 63 of A-Z a-z 0-9 . _ -, one a letter or digit)%s", name,
+            strcmp(field, "name") == 0 ? "; free text goes to title" : "");
 }
 
 /* ---- what this version does not act on ---- */
 
-static void check_supported(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_supported(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     const struct {
         const char *field;
@@ -80,122 +63,124 @@ static void check_supported(const struct checking *checking, const Wafer__JobSpe
 
     for (size_t i = 0; i < ELEMENTS(later); i++)
         if (later[i].is_set)
-            refuse(checking, later[i].field, "not supported in this version (leave it out)");
+            bind_refuse(report, later[i].field, "not supported in this version (leave it out)");
     /* What production demands of a run - verified inputs, an accepted pilot - nothing checks yet.
      */
     if (spec->has_run_class && spec->run_class == WAFER__JOB_SPEC__RUN_CLASS__production)
-        refuse(checking, "run_class",
-               "production is not supported in this version (experiment, benchmark or pilot)");
+        bind_refuse(report, "run_class",
+                    "production is not supported in this version (experiment, benchmark or pilot)");
 }
 
 /* ---- its parts ---- */
 
-static void check_head(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_head(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     if (strcmp(spec->apiversion, "wafer/v1"))
-        refuse(checking, "apiVersion", "\"%.80s\" is not read by this version (wafer/v1)",
-               spec->apiversion);
+        bind_refuse(report, "apiVersion", "\"%.80s\" is not read by this version (wafer/v1)",
+                    spec->apiversion);
     if (strcmp(spec->kind, "Job"))
-        refuse(checking, "kind", "\"%.80s\" is not Job", spec->kind);
-    check_name(checking, "name", spec->name);
-    check_name(checking, "project", spec->project);
-    check_name(checking, "queue", spec->queue);
+        bind_refuse(report, "kind", "\"%.80s\" is not Job", spec->kind);
+    check_name(report, "name", spec->name);
+    check_name(report, "project", spec->project);
+    check_name(report, "queue", spec->queue);
     for (size_t i = 0; i < spec->n_labels; i++) {
         const char *key = spec->labels[i]->key;
         size_t length = strlen(key);
 
         if (length == 0 || length > LIMIT_NAME_BYTES || strspn(key, NAME_CHARACTERS "/") < length)
-            refuse(checking, "labels",
-                   "\"%.80s\" is not the name of a label (1 to 63 of A-Z a-z 0-9 . _ - /)", key);
+            bind_refuse(report, "labels",
+                        "\"%.80s\" is not the name of a label (1 to 63 of A-Z a-z 0-9 . _ - /)",
+                        key);
     }
 }
 
-static void check_systems(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_systems(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     const Wafer__SystemsSpec *systems = spec->systems;
     uint32_t first, last, parallel;
 
     if (systems) {
         if (systems->count < 1 || systems->count > LIMIT_SYSTEMS)
-            refuse(checking, "systems.count", "%" PRIu32 " systems: from 1 to %d", systems->count,
-                   LIMIT_SYSTEMS);
+            bind_refuse(report, "systems.count", "%" PRIu32 " systems: from 1 to %d",
+                        systems->count, LIMIT_SYSTEMS);
         if (systems->has_min && (systems->min < 1 || systems->min > systems->count))
-            refuse(checking, "systems.min", "%" PRIu32 ": from 1 to the count, %" PRIu32,
-                   systems->min, systems->count);
+            bind_refuse(report, "systems.min", "%" PRIu32 ": from 1 to the count, %" PRIu32,
+                        systems->min, systems->count);
     }
     if (spec->array && job_array_parse(spec->array, &first, &last, &parallel) < 0)
-        refuse(checking, "array", "\"%.80s\" is not an array (0-31 or 0-31%%4; at most %d)",
-               spec->array, LIMIT_ARRAY_ELEMENTS);
+        bind_refuse(report, "array", "\"%.80s\" is not an array (0-31 or 0-31%%4; at most %d)",
+                    spec->array, LIMIT_ARRAY_ELEMENTS);
 }
 
-static void check_model(const struct checking *checking, const Wafer__ModelSpec *model)
+static void check_model(const struct bind_report *report, const Wafer__ModelSpec *model)
 {
-    check_positive(checking, "workload.model.layers", model->has_layers, model->layers);
-    check_positive(checking, "workload.model.hidden", model->has_hidden, model->hidden);
-    check_positive(checking, "workload.model.heads", model->has_heads, model->heads);
-    check_positive(checking, "workload.model.vocab", model->has_vocab, model->vocab);
-    check_positive(checking, "workload.model.seq", model->has_seq, model->seq);
-    check_count(checking, "workload.model.params", model->params);
+    check_positive(report, "workload.model.layers", model->has_layers, model->layers);
+    check_positive(report, "workload.model.hidden", model->has_hidden, model->hidden);
+    check_positive(report, "workload.model.heads", model->has_heads, model->heads);
+    check_positive(report, "workload.model.vocab", model->has_vocab, model->vocab);
+    check_positive(report, "workload.model.seq", model->has_seq, model->seq);
+    check_count(report, "workload.model.params", model->params);
     if (!model->params && !(model->has_layers && model->has_hidden))
-        refuse(checking, "workload.model", "wants layers and hidden, or params");
+        bind_refuse(report, "workload.model", "wants layers and hidden, or params");
     else if (job_parameters(model) > PARAMETERS_MAX)
-        refuse(checking, "workload.model", "more than 1e15 parameters");
+        bind_refuse(report, "workload.model", "more than 1e15 parameters");
     if (model->has_heads && model->has_hidden && model->heads && model->hidden % model->heads)
-        refuse(checking, "workload.model.heads",
-               "%" PRIu32 " heads do not divide the hidden size, %" PRIu32, model->heads,
-               model->hidden);
+        bind_refuse(report, "workload.model.heads",
+                    "%" PRIu32 " heads do not divide the hidden size, %" PRIu32, model->heads,
+                    model->hidden);
 }
 
-static void check_length(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_length(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     const Wafer__Workload *workload = spec->workload;
     struct job_terms terms;
 
-    check_count(checking, "workload.steps", workload->steps);
-    check_count(checking, "workload.tokens", workload->tokens);
+    check_count(report, "workload.steps", workload->steps);
+    check_count(report, "workload.tokens", workload->tokens);
     if (!workload->steps == !workload->tokens) {
-        refuse(checking, "workload",
-               workload->steps ? "has both steps and tokens: one of them"
-                               : "wants steps or tokens");
+        bind_refuse(report, "workload",
+                    workload->steps ? "has both steps and tokens: one of them"
+                                    : "wants steps or tokens");
         return;
     }
     job_terms(spec, &terms);
     if ((unsigned __int128)terms.batch * terms.seq * terms.max_steps > INT64_MAX)
-        refuse(checking, "workload", "more than 9e18 tokens");
+        bind_refuse(report, "workload", "more than 9e18 tokens");
 }
 
-static void check_workload(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_workload(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     const Wafer__Workload *workload = spec->workload;
     uint32_t count = spec->systems ? spec->systems->count : 1;
 
     if (!workload) {
         if (!spec->program)
-            refuse(checking, "workload", "missing, and it must be there (what to train)");
+            bind_refuse(report, "workload", "missing, and it must be there (what to train)");
         return;
     }
-    check_model(checking, workload->model);
-    check_length(checking, spec);
-    check_name(checking, "workload.optimizer", workload->optimizer);
+    check_model(report, workload->model);
+    check_length(report, spec);
+    check_name(report, "workload.optimizer", workload->optimizer);
     for (size_t i = 0; i < workload->n_operators; i++)
-        check_name(checking, "workload.operators", workload->operators[i]);
+        check_name(report, "workload.operators", workload->operators[i]);
     if (workload->batch == 0)
-        refuse(checking, "workload.batch", "0: at least 1 sequence a step");
+        bind_refuse(report, "workload.batch", "0: at least 1 sequence a step");
     else if (workload->batch < count)
-        refuse(checking, "workload.batch",
-               "%" PRIu32 " sequences a step do not reach %" PRIu32 " systems: at least one each",
-               workload->batch, count);
+        bind_refuse(report, "workload.batch",
+                    "%" PRIu32 " sequences a step do not reach %" PRIu32
+                    " systems: at least one each",
+                    workload->batch, count);
     if (!workload->input)
         return;
     if (workload->input->has_workers &&
         (workload->input->workers < 1 || workload->input->workers > LIMIT_INPUT_WORKERS))
-        refuse(checking, "workload.input.workers", "%" PRIu32 " workers: from 1 to %d",
-               workload->input->workers, LIMIT_INPUT_WORKERS);
+        bind_refuse(report, "workload.input.workers", "%" PRIu32 " workers: from 1 to %d",
+                    workload->input->workers, LIMIT_INPUT_WORKERS);
     if (workload->input->sequences_per_s && workload->input->sequences_per_s->micro <= 0)
-        refuse(checking, "workload.input.sequences_per_s", "more than 0");
+        bind_refuse(report, "workload.input.sequences_per_s", "more than 0");
 }
 
-static void check_data(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_data(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     const Wafer__DataSpec *data = spec->data;
     const Wafer__InputSpec *input = spec->workload ? spec->workload->input : NULL;
@@ -204,14 +189,14 @@ static void check_data(const struct checking *checking, const Wafer__JobSpec *sp
     for (size_t i = 0; data && i < data->n_inputs; i++) {
         const Wafer__DataInput *from = data->inputs[i];
         if (!*from->id)
-            refuse(checking, "data.inputs", "an input with an empty id");
-        check_positive(checking, "data.inputs.shards", from->has_shards, from->shards);
+            bind_refuse(report, "data.inputs", "an input with an empty id");
+        check_positive(report, "data.inputs.shards", from->has_shards, from->shards);
         /* A shard is read by one worker, in order: more workers than shards would idle. */
         if (from->has_shards && from->shards && from->shards < workers)
-            refuse(checking, "data.inputs.shards",
-                   "%" PRIu32 " shards of %.80s do not feed %" PRIu32
-                   " input workers: at least one each",
-                   from->shards, from->id, workers);
+            bind_refuse(report, "data.inputs.shards",
+                        "%" PRIu32 " shards of %.80s do not feed %" PRIu32
+                        " input workers: at least one each",
+                        from->shards, from->id, workers);
     }
 }
 
@@ -220,24 +205,24 @@ static bool is_evaluated(const Wafer__JobSpec *spec)
     return spec->quality && spec->quality->every;
 }
 
-static void check_quality(const struct checking *checking, const Wafer__QualitySpec *quality)
+static void check_quality(const struct bind_report *report, const Wafer__QualitySpec *quality)
 {
     if (!quality)
         return;
     if (!quality->metric)
-        refuse(checking, "quality", "wants a metric (eval_loss)");
+        bind_refuse(report, "quality", "wants a metric (eval_loss)");
     else if (strcmp(quality->metric, "eval_loss"))
-        refuse(checking, "quality.metric", "\"%.80s\" is not measured (eval_loss)",
-               quality->metric);
+        bind_refuse(report, "quality.metric", "\"%.80s\" is not measured (eval_loss)",
+                    quality->metric);
     if (quality->every)
-        check_count(checking, "quality.every.steps", quality->every->steps);
+        check_count(report, "quality.every.steps", quality->every->steps);
     if (quality->has_direction && !quality->target)
-        refuse(checking, "quality.direction", "wants a target beside it");
+        bind_refuse(report, "quality.direction", "wants a target beside it");
     if (quality->target && !quality->every)
-        refuse(checking, "quality.target", "eval_loss is measured only with quality.every");
+        bind_refuse(report, "quality.target", "eval_loss is measured only with quality.every");
 }
 
-static void check_stop_when(const struct checking *checking, const Wafer__JobSpec *spec, size_t i)
+static void check_stop_when(const struct bind_report *report, const Wafer__JobSpec *spec, size_t i)
 {
     const Wafer__StopWhen *when = spec->stop->when[i];
     owned(free) char *field = text_format("stop.when[%zu]", i);
@@ -246,60 +231,60 @@ static void check_stop_when(const struct checking *checking, const Wafer__JobSpe
     bool is_evaluation = strcmp(when->metric, "eval_loss") == 0;
 
     if (!is_evaluation && strcmp(when->metric, "loss"))
-        refuse(checking, metric, "\"%.80s\" is not measured (loss, eval_loss)", when->metric);
+        bind_refuse(report, metric, "\"%.80s\" is not measured (loss, eval_loss)", when->metric);
     else if (is_evaluation && !is_evaluated(spec))
-        refuse(checking, metric, "eval_loss is measured only with quality.every");
+        bind_refuse(report, metric, "eval_loss is measured only with quality.every");
     if (!when->below == !when->stalled_for)
-        refuse(checking, field,
-               when->below ? "has both below and stalled_for: one of them"
-                           : "wants below or stalled_for");
+        bind_refuse(report, field,
+                    when->below ? "has both below and stalled_for: one of them"
+                                : "wants below or stalled_for");
     if (when->stalled_for)
-        check_count(checking, steps, when->stalled_for->steps);
+        check_count(report, steps, when->stalled_for->steps);
 }
 
-static void check_stop(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_stop(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     if (!spec->stop)
         return;
-    check_count(checking, "stop.max_steps", spec->stop->max_steps);
+    check_count(report, "stop.max_steps", spec->stop->max_steps);
     if (spec->stop->max_cost && spec->stop->max_cost->micro == 0)
-        refuse(checking, "stop.max_cost", "more than 0");
+        bind_refuse(report, "stop.max_cost", "more than 0");
     for (size_t i = 0; i < spec->stop->n_when; i++)
-        check_stop_when(checking, spec, i);
+        check_stop_when(report, spec, i);
 }
 
-static void check_cadence(const struct checking *checking, const Wafer__Cadence *every)
+static void check_cadence(const struct bind_report *report, const Wafer__Cadence *every)
 {
     if (!every)
         return;
     bool is_auto = every->has_auto_ && every->auto_;
     if (is_auto == (every->steps || every->time))
-        refuse(checking, "checkpoint.every", "auto, a duration, or {steps, time}");
-    check_count(checking, "checkpoint.every.steps", every->steps);
+        bind_refuse(report, "checkpoint.every", "auto, a duration, or {steps, time}");
+    check_count(report, "checkpoint.every.steps", every->steps);
 }
 
-static void check_checkpoint(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_checkpoint(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     const Wafer__CheckpointSpec *checkpoint = spec->checkpoint;
     const Wafer__KeepSpec *keep = checkpoint ? checkpoint->keep : NULL;
 
-    check_cadence(checking, checkpoint ? checkpoint->every : NULL);
+    check_cadence(report, checkpoint ? checkpoint->every : NULL);
     if (!keep)
         return;
-    check_positive(checking, "checkpoint.keep.last", keep->has_last, keep->last);
-    check_count(checking, "checkpoint.keep.every_steps", keep->every_steps);
+    check_positive(report, "checkpoint.keep.last", keep->has_last, keep->last);
+    check_count(report, "checkpoint.keep.every_steps", keep->every_steps);
     if (!keep->best)
         return;
-    check_positive(checking, "checkpoint.keep.best.n", true, keep->best->n);
+    check_positive(report, "checkpoint.keep.best.n", true, keep->best->n);
     if (strcmp(keep->best->metric, "eval_loss"))
-        refuse(checking, "checkpoint.keep.best.metric",
-               "\"%.80s\" is not kept with a checkpoint (eval_loss)", keep->best->metric);
+        bind_refuse(report, "checkpoint.keep.best.metric",
+                    "\"%.80s\" is not kept with a checkpoint (eval_loss)", keep->best->metric);
     else if (!is_evaluated(spec))
-        refuse(checking, "checkpoint.keep.best.metric",
-               "eval_loss is measured only with quality.every");
+        bind_refuse(report, "checkpoint.keep.best.metric",
+                    "eval_loss is measured only with quality.every");
 }
 
-static void check_resume(const struct checking *checking, const Wafer__ResumeSpec *resume)
+static void check_resume(const struct bind_report *report, const Wafer__ResumeSpec *resume)
 {
     uint64_t job, step, epoch;
 
@@ -308,15 +293,15 @@ static void check_resume(const struct checking *checking, const Wafer__ResumeSpe
     bool is_auto = !resume->from || strcmp(resume->from, "auto") == 0;
     /* A step alone names nothing: the job is new and has none of its own. */
     if (!is_auto && checkpoint_target_parse(resume->from, &job, &step, &epoch) < 0)
-        refuse(checking, "resume.from", "\"%.80s\" is not auto or JOB@STEP", resume->from);
+        bind_refuse(report, "resume.from", "\"%.80s\" is not auto or JOB@STEP", resume->from);
     if (resume->init_from && checkpoint_target_parse(resume->init_from, &job, &step, &epoch) < 0)
-        refuse(checking, "resume.init_from", "\"%.80s\" is not JOB@STEP", resume->init_from);
+        bind_refuse(report, "resume.init_from", "\"%.80s\" is not JOB@STEP", resume->init_from);
     if (resume->init_from && !is_auto)
-        refuse(checking, "resume",
-               "has both from and init_from: resume a run, or begin one from its weights");
+        bind_refuse(report, "resume",
+                    "has both from and init_from: resume a run, or begin one from its weights");
 }
 
-static void check_retry(const struct checking *checking, const Wafer__RetrySpec *retry)
+static void check_retry(const struct bind_report *report, const Wafer__RetrySpec *retry)
 {
     struct job_terms terms;
 
@@ -324,14 +309,15 @@ static void check_retry(const struct checking *checking, const Wafer__RetrySpec 
         return;
     for (size_t i = 0; i < retry->n_never; i++)
         if (retry->never[i] == WAFER__CAUSE__NO_CAUSE)
-            refuse(checking, "retry.never", "NO_CAUSE is no cause");
+            bind_refuse(report, "retry.never", "NO_CAUSE is no cause");
     job_terms(&(Wafer__JobSpec){ .retry = (Wafer__RetrySpec *)retry }, &terms);
     if (terms.backoff_first_us > terms.backoff_max_us)
-        refuse(checking, "retry.backoff", "first is longer than max");
+        bind_refuse(report, "retry.backoff", "first is longer than max");
 }
 
 /* Whether the name is a webhook of the site, and the site allows the URL, the controller says. */
-static void check_notify_rule(const struct checking *checking, const Wafer__JobSpec *spec, size_t i)
+static void check_notify_rule(const struct bind_report *report, const Wafer__JobSpec *spec,
+                              size_t i)
 {
     const Wafer__NotifySpec *rule = spec->notify[i];
     owned(free) char *on = text_format("notify[%zu].on", i);
@@ -340,43 +326,43 @@ static void check_notify_rule(const struct checking *checking, const Wafer__JobS
     struct diag diag;
 
     if (rule->n_on == 0)
-        refuse(checking, on, "missing, and it must be there (FAILED, TIMEOUT ...)");
+        bind_refuse(report, on, "missing, and it must be there (FAILED, TIMEOUT ...)");
     if (strcmp(rule->to, "project") == 0 && !spec->project)
-        refuse(checking, to, "the job has no project");
+        bind_refuse(report, to, "the job has no project");
     else if (!job_name_is_valid(rule->to) && !strstr(rule->to, "://"))
-        refuse(checking, to, "\"%.80s\" is neither project, nor the name of a webhook, nor a URL",
-               rule->to);
+        bind_refuse(report, to,
+                    "\"%.80s\" is neither project, nor the name of a webhook, nor a URL", rule->to);
     else if (!job_name_is_valid(rule->to) && url_parse(rule->to, &url, &diag) < 0)
-        refuse(checking, to, "the URL cannot be used: %s", diag.text);
+        bind_refuse(report, to, "the URL cannot be used: %s", diag.text);
 }
 
-static void check_notify(const struct checking *checking, const Wafer__JobSpec *spec)
+static void check_notify(const struct bind_report *report, const Wafer__JobSpec *spec)
 {
     if (spec->n_notify > LIMIT_NOTIFY)
-        refuse(checking, "notify", "%zu rules: at most %d", spec->n_notify, LIMIT_NOTIFY);
+        bind_refuse(report, "notify", "%zu rules: at most %d", spec->n_notify, LIMIT_NOTIFY);
     for (size_t i = 0; i < spec->n_notify; i++)
-        check_notify_rule(checking, spec, i);
+        check_notify_rule(report, spec, i);
 }
 
 int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
                    struct bind_errors *errors)
 {
-    const struct checking checking = { .places = places, .errors = errors };
+    const struct bind_report report = { .places = places, .errors = errors };
     size_t before = errors->count;
 
     if (bind_check(&spec->base, places, errors) < 0)
         return -EINVAL;
-    check_supported(&checking, spec);
-    check_head(&checking, spec);
-    check_systems(&checking, spec);
-    check_workload(&checking, spec);
-    check_data(&checking, spec);
-    check_quality(&checking, spec->quality);
-    check_stop(&checking, spec);
-    check_checkpoint(&checking, spec);
-    check_resume(&checking, spec->resume);
-    check_retry(&checking, spec->retry);
-    check_notify(&checking, spec);
+    check_supported(&report, spec);
+    check_head(&report, spec);
+    check_systems(&report, spec);
+    check_workload(&report, spec);
+    check_data(&report, spec);
+    check_quality(&report, spec->quality);
+    check_stop(&report, spec);
+    check_checkpoint(&report, spec);
+    check_resume(&report, spec->resume);
+    check_retry(&report, spec->retry);
+    check_notify(&report, spec);
     return errors->count > before || errors->cut ? -EINVAL : 0;
 }
 

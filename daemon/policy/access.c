@@ -32,7 +32,6 @@ struct binding {
 };
 
 struct access {
-    uint64_t serial;
     struct role *roles;
     size_t role_count;
     struct binding *bindings;
@@ -64,53 +63,36 @@ static bool is_of_pool(Wafer__Role__Action action)
 
 /* ---- the file ---- */
 
-struct checking {
-    const struct bind_places *places;
-    struct bind_errors *errors;
-};
-
-__attribute__((format(printf, 3, 4))) static void wrong(const struct checking *checking,
-                                                        const char *field, const char *format, ...)
-{
-    unsigned line, column;
-    va_list arguments;
-
-    va_start(arguments, format);
-    owned(free) char *text = text_vformat(format, arguments);
-    va_end(arguments);
-    bind_place(checking->places, field, &line, &column);
-    bind_errors_add(checking->errors, line, column, field, "%s", text);
-}
-
 static const char *action_name(Wafer__Role__Action action)
 {
     return protobuf_c_enum_descriptor_get_value(&wafer__role__action__descriptor, (int)action)
         ->name;
 }
 
-static void check_scope(const struct checking *checking, size_t i, const char *scope,
+static void check_scope(const struct bind_report *report, size_t i, const char *scope,
                         const Wafer__Role__Action *actions, size_t count)
 {
     owned(free) char *field = text_format("roles[%zu].%s", i, scope);
 
     for (size_t n = 0; n < count; n++)
         if (is_of_pool(actions[n]))
-            wrong(checking, field, "%s is about no job: it goes below `all`",
-                  action_name(actions[n]));
+            bind_refuse(report, field, "%s is about no job: it goes below `all`",
+                        action_name(actions[n]));
 }
 
-static void check_role(const struct checking *checking, const Wafer__Roles *file, size_t i)
+static void check_role(const struct bind_report *report, const Wafer__Roles *file, size_t i)
 {
     const Wafer__Role *role = file->roles[i];
     owned(free) char *name = text_format("roles[%zu].name", i);
 
     if (!job_name_is_valid(role->name))
-        wrong(checking, name, "\"%.80s\" is not a name (1 to 63 of A-Z a-z 0-9 . _ -)", role->name);
+        bind_refuse(report, name, "\"%.80s\" is not a name (1 to 63 of A-Z a-z 0-9 . _ -)",
+                    role->name);
     for (size_t other = 0; other < i; other++)
         if (strcmp(file->roles[other]->name, role->name) == 0)
-            wrong(checking, name, "role \"%s\" is there twice", role->name);
-    check_scope(checking, i, "own", role->own, role->n_own);
-    check_scope(checking, i, "project", role->project, role->n_project);
+            bind_refuse(report, name, "role \"%s\" is there twice", role->name);
+    check_scope(report, i, "own", role->own, role->n_own);
+    check_scope(report, i, "project", role->project, role->n_project);
 }
 
 static const Wafer__Role *find_role(const Wafer__Roles *file, const char *name)
@@ -121,7 +103,7 @@ static const Wafer__Role *find_role(const Wafer__Roles *file, const char *name)
     return NULL;
 }
 
-static void check_binding(const struct checking *checking, const Wafer__Roles *file, size_t i)
+static void check_binding(const struct bind_report *report, const Wafer__Roles *file, size_t i)
 {
     const Wafer__Binding *binding = file->bindings[i];
     owned(free) char *field = text_format("bindings[%zu]", i);
@@ -132,49 +114,51 @@ static void check_binding(const struct checking *checking, const Wafer__Roles *f
     const Wafer__Role *role = find_role(file, binding->role);
 
     if (!role)
-        wrong(checking, role_field, "there is no role \"%.80s\"", binding->role);
+        bind_refuse(report, role_field, "there is no role \"%.80s\"", binding->role);
     else if (role->n_project && !binding->n_projects)
-        wrong(checking, projects_field,
-              "role %s acts on jobs of a project: name at least one (projects: [nlp])", role->name);
+        bind_refuse(report, projects_field,
+                    "role %s acts on jobs of a project: name at least one (projects: [nlp])",
+                    role->name);
     if (!everyone && !principals)
-        wrong(checking, field, "names nobody (uids, users, gids, groups, or everyone: true)");
+        bind_refuse(report, field, "names nobody (uids, users, gids, groups, or everyone: true)");
     if (everyone && principals)
-        wrong(checking, field, "everyone: true, and others beside it: one of them");
+        bind_refuse(report, field, "everyone: true, and others beside it: one of them");
     if (principals > PRINCIPALS_MAX)
-        wrong(checking, field, "%zu people and groups: at most %d", principals, PRINCIPALS_MAX);
+        bind_refuse(report, field, "%zu people and groups: at most %d", principals, PRINCIPALS_MAX);
     for (size_t n = 0; n < binding->n_uids; n++)
         if (binding->uids[n] == 65534 || binding->uids[n] == UINT32_MAX)
-            wrong(checking, field, "uid %u is nobody: no caller is known by it", binding->uids[n]);
+            bind_refuse(report, field, "uid %u is nobody: no caller is known by it",
+                        binding->uids[n]);
     for (size_t n = 0; n < binding->n_projects; n++)
         if (!job_name_is_valid(binding->projects[n]))
-            wrong(checking, projects_field, "\"%.80s\" is not a name", binding->projects[n]);
+            bind_refuse(report, projects_field, "\"%.80s\" is not a name", binding->projects[n]);
     if (binding->not_before && binding->not_after &&
         binding->not_before->us >= binding->not_after->us)
-        wrong(checking, field, "not_after is not after not_before");
+        bind_refuse(report, field, "not_after is not after not_before");
 }
 
 int access_check(const Wafer__Roles *file, const struct bind_places *places,
                  struct bind_errors *errors)
 {
-    const struct checking checking = { .places = places, .errors = errors };
+    const struct bind_report report = { .places = places, .errors = errors };
     size_t before = errors->count;
 
     if (strcmp(file->apiversion, "wafer/v1") != 0)
-        wrong(&checking, "apiVersion", "\"%.80s\" is not known (only wafer/v1 is)",
-              file->apiversion);
+        bind_refuse(&report, "apiVersion", "\"%.80s\" is not known (only wafer/v1 is)",
+                    file->apiversion);
     if (strcmp(file->kind, "Roles") != 0)
-        wrong(&checking, "kind", "\"%.80s\" is not what this file is for (Roles)", file->kind);
+        bind_refuse(&report, "kind", "\"%.80s\" is not what this file is for (Roles)", file->kind);
     if (file->serial == 0)
-        wrong(&checking, "serial", "0: at least 1, and more with each change");
+        bind_refuse(&report, "serial", "0: at least 1, and more with each change");
     if (file->n_roles > ROLES_MAX)
-        wrong(&checking, "roles", "more than %d", ROLES_MAX);
+        bind_refuse(&report, "roles", "more than %d", ROLES_MAX);
     else if (file->n_bindings > ACCESS_BINDINGS_MAX)
-        wrong(&checking, "bindings", "more than %d", ACCESS_BINDINGS_MAX);
+        bind_refuse(&report, "bindings", "more than %d", ACCESS_BINDINGS_MAX);
     else {
         for (size_t i = 0; i < file->n_roles; i++)
-            check_role(&checking, file, i);
+            check_role(&report, file, i);
         for (size_t i = 0; i < file->n_bindings; i++)
-            check_binding(&checking, file, i);
+            check_binding(&report, file, i);
     }
     return errors->count > before ? -EINVAL : 0;
 }
@@ -228,7 +212,6 @@ struct access *access_new(const Wafer__Roles *file)
 {
     struct access *access = NEW(struct access);
 
-    access->serial = file->serial;
     access->role_count = file->n_roles;
     access->roles = memory_new(file->n_roles * sizeof(*access->roles));
     for (size_t i = 0; i < file->n_roles; i++)
@@ -258,11 +241,6 @@ struct access *access_free(struct access *access)
     free(access->bindings);
     free(access);
     return NULL;
-}
-
-uint64_t access_serial(const struct access *access)
-{
-    return access->serial;
 }
 
 /* ---- built in ---- */

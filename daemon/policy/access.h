@@ -54,8 +54,6 @@ struct access *access_built_in(uid_t operator_uid);
 struct access *access_free(struct access *access); /* always NULL */
 OWNED_DEFINE(access_free, struct access *);
 
-uint64_t access_serial(const struct access *access); /* 0: built in */
-
 /* The bindings that name a subject and hold at `now_us`. Valid as long as the access is. */
 struct rights {
     const struct access *access;
