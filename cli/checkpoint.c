@@ -144,22 +144,8 @@ static void print_page(const struct command *command, const Wafer__Checkpoint *c
 
 static int list_checkpoints(const struct command *command, Wafer__Request *request)
 {
-    owned(connection_close) struct connection *connection = NULL;
-    owned(response_free) Wafer__Response *response = NULL;
-    uint64_t wanted = BIT(WAFER__RESPONSE__BODY_CHECKPOINTS);
-    int exit = noun_check_columns(command, &checkpoint_noun);
-
-    if (!exit)
-        exit = connection_open(command, &connection);
-    if (!exit && command_has(command, FLAG_WATCH))
-        return list_poll(command, &checkpoint_noun, &connection, request, wanted, print_table);
-    if (!exit)
-        exit = connection_call(connection, request, wanted, &response);
-    if (exit)
-        return exit;
-    if (!noun_print_list(command, &checkpoint_noun, &response->checkpoints->base))
-        print_table(command, &response->checkpoints->base);
-    return 0;
+    return list_poll(command, &checkpoint_noun, request, BIT(WAFER__RESPONSE__BODY_CHECKPOINTS),
+                     print_table);
 }
 
 int run_ckpt_ls(const struct command *command)

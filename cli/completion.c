@@ -198,12 +198,10 @@ static void print_scan(const char *words, const char *last)
            "    done\n");
 }
 
-/* ---- bash ----------------------------------------------------------------------------------- */
-
-static void print_bash(void)
+/* The function that gives the names; what the two shells write differently. */
+static void print_names(const char *topics, const char *topics_end, const char *other)
 {
-    printf("# bash completion of wafer: source <(wafer completion bash)\n"
-           "_wafer_names() { # KIND: names that are there now, one a line\n"
+    printf("_wafer_names() { # KIND: names that are there now, one a line\n"
            "    case $1 in\n"
            "    @jobs) wafer ls -o name \"${where[@]}\" ;;\n"
            "    @systems) wafer system ls -o name \"${where[@]}\" ;;\n"
@@ -214,13 +212,23 @@ static void print_bash(void)
            "        *) wafer ls -o name \"${where[@]}\" | sed 's/$/@/' ;;\n"
            "        esac ;;\n"
            "    @schemas) wafer schema ;;\n"
-           "    @topics) echo '");
+           "    @topics) %s",
+           topics);
     print_top_words();
-    printf(" targets formats exit environment' ;;\n"
-           "    *) echo \"${1//|/ }\" ;;\n"
+    printf(" targets formats exit environment%s ;;\n"
+           "    *) %s ;;\n"
            "    esac 2>/dev/null\n"
-           "}\n\n"
-           "_wafer() {\n"
+           "}\n\n",
+           topics_end, other);
+}
+
+/* ---- bash ----------------------------------------------------------------------------------- */
+
+static void print_bash(void)
+{
+    printf("# bash completion of wafer: source <(wafer completion bash)\n");
+    print_names("echo '", "'", "echo \"${1//|/ }\"");
+    printf("_wafer() {\n"
            "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
            "    local verb= words= targets= word i first=1 count=0\n"
            "    local -a where=() kinds=()\n"
@@ -266,25 +274,9 @@ static void print_bash(void)
 static void print_zsh(void)
 {
     printf("#compdef wafer\n"
-           "# zsh completion of wafer: source <(wafer completion zsh), or as _wafer in $fpath\n"
-           "_wafer_names() {\n"
-           "    case $1 in\n"
-           "    @jobs) wafer ls -o name \"${where[@]}\" ;;\n"
-           "    @systems) wafer system ls -o name \"${where[@]}\" ;;\n"
-           "    @queues) wafer queue ls -o name \"${where[@]}\" ;;\n"
-           "    @checkpoints)\n"
-           "        case $cur in\n"
-           "        *@*) wafer ckpt ls \"${cur%%%%@*}\" -o name \"${where[@]}\" ;;\n"
-           "        *) wafer ls -o name \"${where[@]}\" | sed 's/$/@/' ;;\n"
-           "        esac ;;\n"
-           "    @schemas) wafer schema ;;\n"
-           "    @topics) print -l ${=:-'");
-    print_top_words();
-    printf(" targets formats exit environment'} ;;\n"
-           "    *) print -l ${(s:|:)1} ;;\n"
-           "    esac 2>/dev/null\n"
-           "}\n\n"
-           "_wafer() {\n"
+           "# zsh completion of wafer: source <(wafer completion zsh), or as _wafer in $fpath\n");
+    print_names("print -l ${=:-'", "'}", "print -l ${(s:|:)1}");
+    printf("_wafer() {\n"
            "    local cur=${words[CURRENT]} before=${words[CURRENT-1]}\n"
            "    local -a line=(\"${words[@]}\") where kinds\n"
            "    local verb= words= targets= word i first=2 count=0\n"

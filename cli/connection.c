@@ -239,6 +239,15 @@ int connection_call(struct connection *connection, Wafer__Request *request, uint
     return r < 0 ? connection_gone(connection) : r;
 }
 
+int connection_ask(const struct command *command, Wafer__Request *request, uint64_t bodies,
+                   Wafer__Response **ret)
+{
+    owned(connection_close) struct connection *connection = NULL;
+    int exit = connection_open(command, &connection);
+
+    return exit ? exit : connection_call(connection, request, bodies, ret);
+}
+
 int connection_call_again(struct connection **connection, Wafer__Request *request, uint64_t bodies,
                           Wafer__Response **ret)
 {

@@ -42,6 +42,10 @@ bool connection_is_broken(const struct connection *connection);
 int connection_call(struct connection *connection, Wafer__Request *request, uint64_t bodies,
                     Wafer__Response **ret);
 
+/* The same, of a connection of its own: for a verb that asks one thing. */
+int connection_ask(const struct command *command, Wafer__Request *request, uint64_t bodies,
+                   Wafer__Response **ret);
+
 /* The same, but when the controller goes away before it answers, connect again and send it once
  * more. Only for requests that may arrive twice. */
 int connection_call_again(struct connection **connection, Wafer__Request *request, uint64_t bodies,

@@ -240,7 +240,6 @@ static int print_start_alone(const struct command *command, const Wafer__Explana
 
 int run_explain(const struct command *command)
 {
-    owned(connection_close) struct connection *connection = NULL;
     owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__ExplainRequest body = WAFER__EXPLAIN_REQUEST__INIT;
@@ -252,10 +251,7 @@ int run_explain(const struct command *command)
     request.body_case = WAFER__REQUEST__BODY_EXPLAIN;
     request.explain = &body;
     if (!exit)
-        exit = connection_open(command, &connection);
-    if (!exit)
-        exit = connection_call(connection, &request, BIT(WAFER__RESPONSE__BODY_EXPLANATION),
-                               &response);
+        exit = connection_ask(command, &request, BIT(WAFER__RESPONSE__BODY_EXPLANATION), &response);
     if (exit)
         return exit;
     user_fill(response->explanation->job);

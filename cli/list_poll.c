@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/memory.h"
 #include "cli/list_watch.h"
 #include "cli/output.h"
+#include "model/message.h"
 
 struct poller {
     const struct command *command;
@@ -24,19 +24,6 @@ static ProtobufCMessage **items_of(const Wafer__Response *response, size_t *ret_
 {
     *ret_count = 0;
     return response ? noun_items(list_of(response), ret_count) : NULL;
-}
-
-static bool is_same(const ProtobufCMessage *a, const ProtobufCMessage *b)
-{
-    size_t size = protobuf_c_message_get_packed_size(a);
-
-    if (protobuf_c_message_get_packed_size(b) != size)
-        return false;
-    owned(free) uint8_t *one = memory_new(size + 1);
-    owned(free) uint8_t *other = memory_new(size + 1);
-    protobuf_c_message_pack(a, one);
-    protobuf_c_message_pack(b, other);
-    return memcmp(one, other, size) == 0;
 }
 
 static ProtobufCMessage *find_item(const struct poller *poller, const Wafer__Response *response,
@@ -72,7 +59,7 @@ static void tell_changes(const struct poller *poller, const Wafer__Response *res
 
     for (size_t i = 0; i < count; i++) {
         const ProtobufCMessage *before = find_item(poller, poller->last, items[i]);
-        if ((before && is_same(before, items[i])) ||
+        if ((before && message_is_equal(before, items[i])) ||
             noun_print_item(poller->command, poller->noun, items[i], true))
             continue;
         owned(free) char *sentence = poller->noun->sentence(items[i]);
@@ -93,31 +80,49 @@ static void show_list(const struct poller *poller, Wafer__Response *response)
         poller->print(poller->command, list);
 }
 
-int list_poll(const struct command *command, const struct noun *noun,
-              struct connection **connection, Wafer__Request *request, uint64_t body,
-              void (*print)(const struct command *command, const ProtobufCMessage *list))
+static int watch(struct poller *poller, struct connection **connection, Wafer__Request *request,
+                 uint64_t body)
 {
-    struct poller poller = { .command = command, .noun = noun, .print = print };
     int64_t interval_us;
-    int exit = list_watch_interval(command, &interval_us);
+    int exit = list_watch_interval(poller->command, &interval_us);
 
     while (!exit) {
         Wafer__Response *response = NULL;
         exit = connection_call_again(connection, request, body, &response);
         if (exit)
             break;
-        if (list_is_drawn(command))
-            show_list(&poller, response);
+        if (list_is_drawn(poller->command))
+            show_list(poller, response);
         else
-            tell_changes(&poller, response);
-        if (poller.last)
-            response_free(poller.last);
-        poller.last = response;
+            tell_changes(poller, response);
+        if (poller->last)
+            response_free(poller->last);
+        poller->last = response;
         if (!output_flush())
             break;
         connection_pause(*connection, interval_us);
     }
-    if (poller.last)
-        response_free(poller.last);
+    if (poller->last)
+        response_free(poller->last);
+    return exit;
+}
+
+int list_poll(const struct command *command, const struct noun *noun, Wafer__Request *request,
+              uint64_t body,
+              void (*print)(const struct command *command, const ProtobufCMessage *list))
+{
+    struct poller poller = { .command = command, .noun = noun, .print = print };
+    owned(connection_close) struct connection *connection = NULL;
+    owned(response_free) Wafer__Response *response = NULL;
+    int exit = noun_check_columns(command, noun);
+
+    if (!exit)
+        exit = connection_open(command, &connection);
+    if (!exit && command_has(command, FLAG_WATCH))
+        return watch(&poller, &connection, request, body);
+    if (!exit)
+        exit = connection_call(connection, request, body, &response);
+    if (!exit && !noun_print_list(command, noun, list_of(response)))
+        print(command, list_of(response));
     return exit;
 }

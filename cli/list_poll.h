@@ -1,4 +1,4 @@
-/* list_poll — `--watch` of a list that the controller does not tell changes of: it is asked for
+/* list_poll — a list of which the controller tells no changes: asked for once, or with `--watch`
  * again and again. */
 #ifndef WAFERD_CLI_LIST_POLL_H
 #define WAFERD_CLI_LIST_POLL_H
@@ -7,8 +7,8 @@
 #include "cli/noun.h"
 
 /* `body`: of the response, a list of `noun`. `print` shows it to people. */
-int list_poll(const struct command *command, const struct noun *noun,
-              struct connection **connection, Wafer__Request *request, uint64_t body,
+int list_poll(const struct command *command, const struct noun *noun, Wafer__Request *request,
+              uint64_t body,
               void (*print)(const struct command *command, const ProtobufCMessage *list));
 
 #endif

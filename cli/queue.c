@@ -115,16 +115,6 @@ static void print_change(const struct command *command, const Wafer__Queue *queu
                     queue->reason ? ": " : "", queue->reason ? queue->reason : "");
 }
 
-static int call(const struct command *command, Wafer__Request *request, Wafer__Response **ret)
-{
-    owned(connection_close) struct connection *connection = NULL;
-    int exit = connection_open(command, &connection);
-
-    if (!exit)
-        exit = connection_call(connection, request, BIT(WAFER__RESPONSE__BODY_QUEUES), ret);
-    return exit;
-}
-
 static int call_for_one(const struct command *command, Wafer__Request *request,
                         void (*print)(const struct command *, const Wafer__Queue *))
 {
@@ -132,7 +122,7 @@ static int call_for_one(const struct command *command, Wafer__Request *request,
     int exit = noun_check_columns(command, &queue_noun);
 
     if (!exit)
-        exit = call(command, request, &response);
+        exit = connection_ask(command, request, BIT(WAFER__RESPONSE__BODY_QUEUES), &response);
     for (size_t i = 0; !exit && i < response->queues->n_items; i++) {
         const Wafer__Queue *queue = response->queues->items[i];
         if (!noun_print_item(command, &queue_noun, &queue->base, false))
@@ -143,26 +133,13 @@ static int call_for_one(const struct command *command, Wafer__Request *request,
 
 int run_queue_ls(const struct command *command)
 {
-    owned(connection_close) struct connection *connection = NULL;
-    owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__QueueListRequest body = WAFER__QUEUE_LIST_REQUEST__INIT;
-    uint64_t wanted = BIT(WAFER__RESPONSE__BODY_QUEUES);
-    int exit = noun_check_columns(command, &queue_noun);
 
     request.body_case = WAFER__REQUEST__BODY_QUEUE_LIST;
     request.queue_list = &body;
-    if (!exit)
-        exit = connection_open(command, &connection);
-    if (!exit && command_has(command, FLAG_WATCH))
-        return list_poll(command, &queue_noun, &connection, &request, wanted, print_table);
-    if (!exit)
-        exit = connection_call(connection, &request, wanted, &response);
-    if (exit)
-        return exit;
-    if (!noun_print_list(command, &queue_noun, &response->queues->base))
-        print_table(command, &response->queues->base);
-    return 0;
+    return list_poll(command, &queue_noun, &request, BIT(WAFER__RESPONSE__BODY_QUEUES),
+                     print_table);
 }
 
 int run_queue_show(const struct command *command)

@@ -173,16 +173,6 @@ static void print_drain(const struct command *command, const Wafer__System *syst
             system->drain_reason ? system->drain_reason : "", job && system->drained ? job : "");
 }
 
-static int call(const struct command *command, Wafer__Request *request, Wafer__Response **ret)
-{
-    owned(connection_close) struct connection *connection = NULL;
-    int exit = connection_open(command, &connection);
-
-    if (!exit)
-        exit = connection_call(connection, request, BIT(WAFER__RESPONSE__BODY_SYSTEMS), ret);
-    return exit;
-}
-
 static int call_for_one(const struct command *command, Wafer__Request *request,
                         void (*print)(const struct command *, const Wafer__System *))
 {
@@ -190,7 +180,7 @@ static int call_for_one(const struct command *command, Wafer__Request *request,
     int exit = noun_check_columns(command, &system_noun);
 
     if (!exit)
-        exit = call(command, request, &response);
+        exit = connection_ask(command, request, BIT(WAFER__RESPONSE__BODY_SYSTEMS), &response);
     for (size_t i = 0; !exit && i < response->systems->n_items; i++) {
         const Wafer__System *system = response->systems->items[i];
         if (!noun_print_item(command, &system_noun, &system->base, false))
@@ -201,26 +191,13 @@ static int call_for_one(const struct command *command, Wafer__Request *request,
 
 int run_system_ls(const struct command *command)
 {
-    owned(connection_close) struct connection *connection = NULL;
-    owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__SystemListRequest body = WAFER__SYSTEM_LIST_REQUEST__INIT;
-    uint64_t wanted = BIT(WAFER__RESPONSE__BODY_SYSTEMS);
-    int exit = noun_check_columns(command, &system_noun);
 
     request.body_case = WAFER__REQUEST__BODY_SYSTEM_LIST;
     request.system_list = &body;
-    if (!exit)
-        exit = connection_open(command, &connection);
-    if (!exit && command_has(command, FLAG_WATCH))
-        return list_poll(command, &system_noun, &connection, &request, wanted, print_table);
-    if (!exit)
-        exit = connection_call(connection, &request, wanted, &response);
-    if (exit)
-        return exit;
-    if (!noun_print_list(command, &system_noun, &response->systems->base))
-        print_table(command, &response->systems->base);
-    return 0;
+    return list_poll(command, &system_noun, &request, BIT(WAFER__RESPONSE__BODY_SYSTEMS),
+                     print_table);
 }
 
 int run_system_show(const struct command *command)

@@ -36,16 +36,13 @@ static void print(const struct command *command, const Wafer__VersionItem *serve
 /* The client's own version is shown even when the controller cannot be asked. */
 int run_version(const struct command *command)
 {
-    owned(connection_close) struct connection *connection = NULL;
     owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__VersionRequest body = WAFER__VERSION_REQUEST__INIT;
 
     request.body_case = WAFER__REQUEST__BODY_VERSION;
     request.version = &body;
-    int exit = connection_open(command, &connection);
-    if (!exit)
-        exit = connection_call(connection, &request, BIT(WAFER__RESPONSE__BODY_VERSION), &response);
+    int exit = connection_ask(command, &request, BIT(WAFER__RESPONSE__BODY_VERSION), &response);
     print(command, response ? response->version : NULL);
     return exit;
 }

@@ -64,16 +64,13 @@ static void print_page(const struct command *command, const Wafer__Whoami *who)
 
 int run_whoami(const struct command *command)
 {
-    owned(connection_close) struct connection *connection = NULL;
     owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__WhoamiRequest body = WAFER__WHOAMI_REQUEST__INIT;
-    int exit = connection_open(command, &connection);
 
     request.body_case = WAFER__REQUEST__BODY_WHOAMI;
     request.whoami = &body;
-    if (!exit)
-        exit = connection_call(connection, &request, BIT(WAFER__RESPONSE__BODY_WHOAMI), &response);
+    int exit = connection_ask(command, &request, BIT(WAFER__RESPONSE__BODY_WHOAMI), &response);
     if (exit)
         return exit;
 
