@@ -66,7 +66,7 @@ enum input_type {
     INPUT_REQUEST,      /* a client asks */
     INPUT_AGENT,        /* an agent says */
     INPUT_LINK_CLOSED,  /* the connection to an agent ended; no failure by itself */
-    INPUT_TIMER,        /* core_next_us() has come */
+    INPUT_TIMER,        /* core_next() has come */
     INPUT_MANIFEST,     /* verdict of EFFECT_COMMIT_MANIFEST */
     INPUT_VERIFIED,     /* verdict of EFFECT_VERIFY */
     INPUT_DELETED,      /* verdict of EFFECT_DELETE */

@@ -55,6 +55,12 @@ struct job *live_target(struct request *request, const Wafer__Target *target);
 /* A whole array is named by its id alone. */
 struct array *array_target(const struct request *request, const Wafer__Target *target);
 
+/* ---- request_submit.c ---- */
+
+/* p0 is not for everybody; `job` 0: a new one. False: refused. */
+bool priority_is_allowed(struct request *request, uint64_t job, const struct job_terms *terms,
+                         bool may_be_urgent);
+
 /* ---- request_change.c ---- */
 
 void record_change(struct request *request, Wafer__RecordKind kind, struct job *job,

@@ -41,7 +41,7 @@ static bool answer_key(struct request *request, const char *text, uint64_t hash,
 }
 
 struct submission {
-    const Wafer__JobSpec *spec;
+    const struct job_terms *terms;
     ProtobufCBinaryData packed;
     bool checked; /* the spec, by the rules of the schema */
     const char *key;
@@ -63,10 +63,9 @@ static void submit(struct request *request, const struct submission *submission)
     Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__JobState state = WAFER__JOB_STATE__INIT;
     Wafer__KeyState key = WAFER__KEY_STATE__INIT;
-    struct job_terms terms;
+    const struct job_terms *terms = submission->terms;
     uint8_t digest[DIGEST_BYTES] = { 0 }; /* of the spec: the job's own once it is applied */
 
-    job_terms(submission->spec, &terms);
     state.id = core->next_job;
     state.uid = request->uid;
     state.state = submission->held ? WAFER__JOB__STATE__HELD : WAFER__JOB__STATE__PENDING;
@@ -96,11 +95,11 @@ static void submit(struct request *request, const struct submission *submission)
     SET(&record, spec, submission->packed);
     if (submission->array_index) {
         SET(&state, array_index, *submission->array_index);
-    } else if (terms.array_first <= terms.array_last) {
+    } else if (terms->array_first <= terms->array_last) {
         SET(&state, array_id, state.id);
-        SET(&state, array_index, terms.array_first);
-        SET(&record, array_first, terms.array_first);
-        SET(&record, array_count, terms.array_last - terms.array_first + 1);
+        SET(&state, array_index, terms->array_first);
+        SET(&record, array_first, terms->array_first);
+        SET(&record, array_count, terms->array_last - terms->array_first + 1);
     }
     if (submission->key) {
         key.hash = submission->key_hash;
@@ -115,6 +114,16 @@ static void submit(struct request *request, const struct submission *submission)
     job->spec->checked |= submission->checked;
     effect_changed(core, job);
     answer_job(request, job);
+}
+
+bool priority_is_allowed(struct request *request, uint64_t job, const struct job_terms *terms,
+                         bool may_be_urgent)
+{
+    if (terms->priority >= 100 || may_be_urgent)
+        return true;
+    refuse(request, job, "E_FIELD", EX_DATAERR, "priority",
+           text_copy("p0 is for operators (p1, p2 or p3)"));
+    return false;
 }
 
 /* Whether the rules let the caller make this job. What he may not is said plainly: it is about
@@ -139,13 +148,8 @@ static bool may_submit(struct request *request, const Wafer__JobSpec *spec,
                                       spec->project ? spec->project : ""));
         return false;
     }
-    if (terms->priority < 100 &&
-        !rights_permit(request->rights, WAFER__ROLE__ACTION__urgent, &object)) {
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "priority",
-               text_copy("p0 is for operators (p1, p2 or p3)"));
-        return false;
-    }
-    return true;
+    return priority_is_allowed(
+        request, 0, terms, rights_permit(request->rights, WAFER__ROLE__ACTION__urgent, &object));
 }
 
 static bool class_fits(struct request *request, const struct pool *pool, Wafer__Label__Level level)
@@ -195,24 +199,22 @@ static bool schema_allows(struct request *request, const Wafer__JobSpec *spec,
 
 /* Whether this caller may have it run here now: that is asked of each submission. False: answered.
  */
-static bool site_allows(struct request *request, const Wafer__JobSpec *spec)
+static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
+                        const struct job_terms *terms)
 {
-    struct job_terms terms;
-
-    job_terms(spec, &terms);
-    if (!may_submit(request, spec, &terms))
+    if (!may_submit(request, spec, terms))
         return false;
-    if (terms.queue && !core_pool(request->core, terms.queue)) {
+    if (terms->queue && !core_pool(request->core, terms->queue)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
-               text_format("there is no queue '%s' here (the first is '%s')", terms.queue,
+               text_format("there is no queue '%s' here (the first is '%s')", terms->queue,
                            request->core->pools[0].name));
         return false;
     }
     const struct pool *pool =
-        terms.queue ? core_pool(request->core, terms.queue) : &request->core->pools[0];
-    if (!class_fits(request, pool, terms.level))
+        terms->queue ? core_pool(request->core, terms->queue) : &request->core->pools[0];
+    if (!class_fits(request, pool, terms->level))
         return false;
-    if (terms.max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
+    if (terms->max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "stop.max_cost",
                text_format("pool %s is paid for in %s, not in %s", pool->name, pool->currency,
                            spec->stop->max_cost->currency));
@@ -296,20 +298,21 @@ static bool nothing_to_do(struct request *request, const struct job_terms *terms
 void on_submit(struct request *request)
 {
     const Wafer__SubmitRequest *asked = request->message->submit;
-    struct submission submission = { .spec = asked->spec,
+    struct job_terms terms;
+    struct submission submission = { .terms = &terms,
                                      .key = asked->key,
                                      .held = asked->has_hold && asked->hold };
-    struct job_terms terms;
 
     size_t length = wafer__job_spec__get_packed_size(asked->spec);
     owned(free) uint8_t *packed = memory_new(length);
     wafer__job_spec__pack(asked->spec, packed);
     submission.packed = (ProtobufCBinaryData){ length, packed };
-    if (!schema_allows(request, asked->spec, submission.packed) ||
-        !site_allows(request, asked->spec))
+    if (!schema_allows(request, asked->spec, submission.packed))
         return;
     submission.checked = true;
     job_terms(asked->spec, &terms);
+    if (!site_allows(request, asked->spec, &terms))
+        return;
     if (asked->key) {
         submission.key_hash = key_hash(request->uid, asked->key);
         submission.body_hash = hash64(packed, length);
@@ -399,7 +402,9 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
                          size_t count)
 {
     const Wafer__ResumeRequest *asked = request->message->resume;
-    struct submission submission = { .packed = packed,
+    struct job_terms terms;
+    struct submission submission = { .terms = &terms,
+                                     .packed = packed,
                                      .key = asked->key,
                                      .lineage = ended->lineage,
                                      .resumed_from = ended->id,
@@ -408,7 +413,6 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
                                          ended->has_array_index ? &ended->array_index : NULL,
                                      .queue = asked->pool ? asked->pool : ended->queue };
     struct origins origins;
-    struct job_terms terms;
 
     if (!find_start(request, ended, checkpoints, count, &origins, &submission))
         return;
@@ -418,7 +422,6 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
                text_copy("what the job was submitted with cannot be read"));
         return;
     }
-    submission.spec = spec;
     job_terms(spec, &terms);
     if (asked->key) {
         submission.key_hash = key_hash(request->uid, asked->key);

@@ -120,10 +120,10 @@ static bool change_make(struct request *request, const struct job *job, struct c
     change.other_count = change.terms.systems_count != before->systems_count;
     change.other_limit = change.terms.limit_us != before->limit_us;
     change.other_priority = change.terms.priority != before->priority;
-    if (change.other_priority && change.terms.priority < 100 &&
-        !may(request, WAFER__ROLE__ACTION__urgent, job))
-        return refuse_field(request, job, "priority",
-                            text_copy("p0 is for operators (p1, p2 or p3)"));
+    if (change.other_priority &&
+        !priority_is_allowed(request, job->state.id, &change.terms,
+                             may(request, WAFER__ROLE__ACTION__urgent, job)))
+        return false;
     change.packed.len = wafer__job_spec__get_packed_size(change.spec);
     change.packed.data = memory_new(change.packed.len);
     wafer__job_spec__pack(change.spec, change.packed.data);

@@ -144,24 +144,40 @@ static bool place(const struct core *core, const struct pool *pool, uint32_t cou
 
 /* ---- why not ---- */
 
-/* What keeps this one job from starting, whatever the pool has free; -1: nothing. Such a job lets
- * those behind it pass. */
+/* What keeps this one job from starting, whatever the pool has free; the first is what people are
+ * told. */
+static const Wafer__Job__Reason own_reasons[] = {
+    WAFER__JOB__REASON__ClassNotAllowed, WAFER__JOB__REASON__LaunchFailed,
+    WAFER__JOB__REASON__RetryBackoff,    WAFER__JOB__REASON__CheckpointBlocked,
+    WAFER__JOB__REASON__ArrayLimit,      WAFER__JOB__REASON__NeverFits,
+};
+
+static bool is_kept_by(const struct core *core, const struct job *job, const struct pool *pool,
+                       const struct supply *supply, Wafer__Job__Reason reason)
+{
+    const struct job_terms *terms = &job->spec->terms;
+    bool waits = job->state.has_not_before_us && job->state.not_before_us > core->now_us;
+
+    switch (reason) {
+    case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, terms->level);
+    case WAFER__JOB__REASON__LaunchFailed: return waits && job->state.launch_refusals;
+    case WAFER__JOB__REASON__RetryBackoff: return waits && !job->state.launch_refusals;
+    case WAFER__JOB__REASON__CheckpointBlocked: return job->unsettled && checkpoint_is_awaited(job);
+    case WAFER__JOB__REASON__ArrayLimit:
+        return job->array && terms->array_parallel && job->array->running >= terms->array_parallel;
+    case WAFER__JOB__REASON__NeverFits:
+        return pool->systems && systems_for(job, supply) > supply->known;
+    default: return false;
+    }
+}
+
+/* -1: nothing. A job that has one lets those behind it pass. */
 static int own_obstacle(const struct core *core, const struct job *job, const struct pool *pool,
                         const struct supply *supply)
 {
-    const struct job_terms *terms = &job->spec->terms;
-
-    if (!pool_takes(pool, terms->level))
-        return WAFER__JOB__REASON__ClassNotAllowed;
-    if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
-        return job->state.launch_refusals ? WAFER__JOB__REASON__LaunchFailed
-                                          : WAFER__JOB__REASON__RetryBackoff;
-    if (job->unsettled && checkpoint_is_awaited(job))
-        return WAFER__JOB__REASON__CheckpointBlocked;
-    if (job->array && terms->array_parallel && job->array->running >= terms->array_parallel)
-        return WAFER__JOB__REASON__ArrayLimit;
-    if (pool->systems && systems_for(job, supply) > supply->known)
-        return WAFER__JOB__REASON__NeverFits;
+    for (size_t i = 0; i < ELEMENTS(own_reasons); i++)
+        if (is_kept_by(core, job, pool, supply, own_reasons[i]))
+            return (int)own_reasons[i];
     return -1;
 }
 
@@ -322,19 +338,10 @@ uint64_t schedule_position(const struct core *core, const struct job *job)
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
 {
     struct pool *pool = job_pool(core, job);
-    bool waits = job->state.has_not_before_us && job->state.not_before_us > core->now_us;
     struct supply supply = widest_supply(core, pool);
     uint32_t wanted = systems_for(job, &supply);
     switch (reason) {
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
-    case WAFER__JOB__REASON__RetryBackoff: return waits && !job->state.launch_refusals;
-    case WAFER__JOB__REASON__LaunchFailed: return waits && job->state.launch_refusals;
-    case WAFER__JOB__REASON__CheckpointBlocked: return job->unsettled && checkpoint_is_awaited(job);
-    case WAFER__JOB__REASON__ArrayLimit:
-        return job->array && job->spec->terms.array_parallel &&
-               job->array->running >= job->spec->terms.array_parallel;
-    case WAFER__JOB__REASON__NeverFits: return pool->systems && wanted > supply.known;
-    case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, job->spec->terms.level);
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
     case WAFER__JOB__REASON__Priority: {
@@ -342,7 +349,7 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
         return head && (priority_of(head) < priority_of(job) ||
                         (priority_of(head) == priority_of(job) && head->state.id < job->state.id));
     }
-    default: return false;
+    default: return is_kept_by(core, job, pool, &supply, reason);
     }
 }
 
