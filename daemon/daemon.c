@@ -345,7 +345,8 @@ static int make_loop(struct daemon *daemon, struct diag *diag)
 static bool client_sees_job(void *userdata, uint64_t client, const Wafer__Job *view)
 {
     struct rights rights;
-    return sight_rights(userdata, client, &rights) && sight_job(&rights, view);
+    return sight_rights(userdata, client, &rights) &&
+           sight_job(&rights, WAFER__ROLE__ACTION__show, view);
 }
 
 static bool client_sees_event(void *userdata, uint64_t client, const Wafer__Event *event,

@@ -187,7 +187,8 @@ static void add_job(void *userdata, const Wafer__Job *view)
     struct job_collection *jobs = userdata;
     Wafer__JobList *list = jobs->list;
 
-    if (!sight_job(jobs->rights, view) || !list_shows(jobs->filter, view)) {
+    if (!sight_job(jobs->rights, WAFER__ROLE__ACTION__show, view) ||
+        !list_shows(jobs->filter, view)) {
         jobs->passed_over++;
         return;
     }
@@ -250,23 +251,12 @@ static void answer_list(struct daemon *daemon, const struct effect *effect)
     sessions_reply(daemon->sessions, effect->client, response);
 }
 
-/* What a job is made of is content. */
-static bool may_read(struct daemon *daemon, uint64_t client, const Wafer__Job *view)
-{
-    const struct object object = { .owner = view->uid,
-                                   .project = view->project,
-                                   .level = view->class_ };
-    struct rights rights;
-
-    return sight_rights(daemon, client, &rights) &&
-           rights_permit(&rights, WAFER__ROLE__ACTION__read, &object);
-}
-
 static void answer_show(struct daemon *daemon, const struct effect *effect)
 {
     Wafer__Response response = WAFER__RESPONSE__INIT;
     Wafer__ShowResponse show = WAFER__SHOW_RESPONSE__INIT;
     owned(event_collection_done) struct event_collection events = { .count = 0 };
+    struct rights rights;
     struct store_job job;
     struct diag diag;
     int r = store_history_job(daemon->store, effect->job, &job, &diag);
@@ -281,7 +271,9 @@ static void answer_show(struct daemon *daemon, const struct effect *effect)
         return;
     }
     show.job = job.view;
-    if (may_read(daemon, effect->client, job.view))
+    /* What a job is made of is content. */
+    if (sight_rights(daemon, effect->client, &rights) &&
+        sight_job(&rights, WAFER__ROLE__ACTION__read, job.view))
         show.spec = wafer__job_spec__unpack(NULL, job.spec.len, job.spec.data);
     show.n_events = events.count;
     show.events = events.items;

@@ -72,10 +72,10 @@ bool sight_rights(struct daemon *daemon, uint64_t client, struct rights *ret)
     return subject != NULL;
 }
 
-bool sight_job(const struct rights *rights, const Wafer__Job *view)
+bool sight_job(const struct rights *rights, Wafer__Role__Action action, const Wafer__Job *view)
 {
     const struct object object = object_of_view(view);
-    return rights_permit(rights, WAFER__ROLE__ACTION__show, &object);
+    return rights_permit(rights, action, &object);
 }
 
 bool sight_event(const struct rights *rights, const Wafer__Event *event,
