@@ -3,13 +3,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <systemd/sd-daemon.h>
 #include <time.h>
 
 #include "daemon.h"
 #include "log/log.h"
 
-#define BLOCK  100000 /* ids that the floor is ahead */
-#define SECOND INT64_C(1000000)
+#define BLOCK    100000 /* ids that the floor is ahead */
+#define SECOND   INT64_C(1000000)
+#define START_US (90 * SECOND) /* for the rest of the start: what systemd allows by itself */
 
 /* ---- the floor ---- */
 
@@ -67,6 +69,10 @@ int restore_prepare(struct daemon *daemon, bool *ret_is_copy, struct diag *diag)
     log_notice("this state is a copy: waiting %" PRId64 " s, until nothing runs any more that it "
                "does not know",
                (wait_us + SECOND - 1) / SECOND);
+    /* However long the service manager lets a start take otherwise. */
+    sd_notifyf(
+        0, "EXTEND_TIMEOUT_USEC=%" PRId64 "\nSTATUS=a copy of the state waits for leases to end",
+        wait_us + START_US);
     struct timespec wait = { .tv_sec = wait_us / SECOND, .tv_nsec = wait_us % SECOND * 1000 };
     while (nanosleep(&wait, &wait) < 0 && errno == EINTR)
         ;
