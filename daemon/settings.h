@@ -19,8 +19,8 @@ struct settings {
     struct core_pool *pools;     /* their texts are of `site` and of `platforms` */
     Wafer__Platform **platforms; /* of each pool */
     size_t pool_count;
-    Wafer__Roles *roles;   /* NULL: as built in */
-    struct access *access; /* compiled of them, until the core takes it */
+    Wafer__Roles *roles;           /* NULL: as built in */
+    struct access *access;         /* compiled of them, until the core takes it */
     struct core_webhook *webhooks; /* their URLs are in `site` */
     struct secret **secrets;       /* of each; NULL: none, or a credential that is not here */
     size_t webhook_count;

@@ -156,6 +156,20 @@ catch() {
 }
 go_on() { kill -CONT "$(systems_pid)"; }
 
+# site_places: the beginning of a site file with everything below $folder.
+site_places() {
+    cat <<END
+apiVersion: wafer/v1
+kind: Site
+state_dir: $folder/state
+vault_dir: $folder/vault
+socket: $folder/waferd.sock
+agent_socket: $folder/agent.sock
+platforms_dir: $top_srcdir/policies/platforms
+speed: 3000
+END
+}
+
 # stop_all: the daemon, and the systems that it leaves behind; the directory stays.
 stop_all() {
     if [ -n "$daemon" ]; then

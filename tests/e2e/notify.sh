@@ -31,16 +31,9 @@ if command -v openssl >/dev/null 2>&1; then
     receivers="$receivers $!"
     within 5 grep -q '^ACCEPT' "$folder/tls" && tls_port=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' "$folder/tls")
 fi
-cat >"$site" <<SITE
-apiVersion: wafer/v1
-kind: Site
-state_dir: $folder/state
-vault_dir: $folder/vault
-socket: $folder/waferd.sock
-agent_socket: $folder/agent.sock
-platforms_dir: $top_srcdir/policies/platforms
+site_places >"$site"
+cat >>"$site" <<SITE
 pools: [{name: wafer, platform: cs3}]
-speed: 3000
 webhooks:
   - {name: ops, url: "http://127.0.0.1:$port/ok/ops", secret: $folder/secret}
   - {name: all, url: "http://127.0.0.1:$port/ok/all", on: [TIMEOUT]}

@@ -34,18 +34,9 @@ pools() { # pools CLASSES
 }
 
 site() { # site CLASSES
-    cat <<END
-apiVersion: wafer/v1
-kind: Site
-state_dir: $folder/state
-vault_dir: $folder/vault
-socket: $folder/waferd.sock
-agent_socket: $folder/agent.sock
-platforms_dir: $top_srcdir/policies/platforms
-policies_dir: $folder/policies
-speed: 3000
-lease: 2s
-END
+    site_places
+    echo "policies_dir: $folder/policies"
+    echo 'lease: 2s'
     pools "$1"
 }
 
