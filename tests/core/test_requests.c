@@ -132,6 +132,36 @@ START_TEST(a_bad_specification_is_refused_whoever_sends_it)
 }
 END_TEST
 
+/* A version with other rules may have taken it: what a journal gives back was not checked by ours.
+ */
+START_TEST(a_specification_that_a_journal_knows_is_checked_all_the_same)
+{
+    Wafer__Request message = WAFER__REQUEST__INIT;
+    Wafer__SubmitRequest asked = WAFER__SUBMIT_REQUEST__INIT;
+    Wafer__JobSpec spec = WAFER__JOB_SPEC__INIT;
+    Wafer__Record record = WAFER__RECORD__INIT;
+    Wafer__JobState state = WAFER__JOB_STATE__INIT;
+    uint8_t packed[64], digest[32] = { 0 };
+    struct diag diag;
+
+    spec.apiversion = spec.kind = spec.name = (char *)"";
+    record.sequence = core_sequence(core) + 1;
+    record.kind = WAFER__RECORD_KIND__JOB_SUBMITTED;
+    record.has_job = record.has_spec = true;
+    record.job = state.id = state.lineage = core_next_job(core);
+    record.spec = (ProtobufCBinaryData){ wafer__job_spec__pack(&spec, packed), packed };
+    state.uid = OWNER;
+    state.spec_digest = (ProtobufCBinaryData){ sizeof(digest), digest };
+    record.job_state = &state;
+    ck_assert_int_eq(core_apply(core, &record, &diag), 0);
+
+    asked.spec = &spec;
+    message.body_case = WAFER__REQUEST__BODY_SUBMIT;
+    message.submit = &asked;
+    ck_assert_str_eq(ask(OWNER, &message)->error->code, "E_FIELD");
+}
+END_TEST
+
 START_TEST(a_refusal_keeps_only_the_beginning_of_a_long_text)
 {
     Wafer__Request message = WAFER__REQUEST__INIT;
@@ -409,6 +439,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, a_bad_specification_is_refused_whoever_sends_it);
     tcase_add_test(tcase, a_brief_list_has_what_a_table_shows_and_no_more);
+    tcase_add_test(tcase, a_specification_that_a_journal_knows_is_checked_all_the_same);
     tcase_add_test(tcase, a_refusal_keeps_only_the_beginning_of_a_long_text);
     tcase_add_test(tcase, an_id_that_no_job_can_have_is_unknown);
     tcase_add_test(tcase, a_reason_is_as_long_as_any_string_may_be);
