@@ -79,6 +79,7 @@ static void carry_out(struct daemon *daemon, const struct effect *effect)
     case EFFECT_DELETE: checkpoint_task_start(daemon, effect); break;
     case EFFECT_NOTIFY: webhooks_send(daemon->webhooks, effect); break;
     case EFFECT_CHANGED: streams_on_job(daemon->streams, effect->view, effect->removed); break;
+    case EFFECT_STARTED: break; /* of replays only */
     }
 }
 

@@ -827,6 +827,7 @@ struct core *core_free(struct core *core)
         free(core->pools[i].name);
         free(core->pools[i].platform);
         free(core->pools[i].currency);
+        scheduler_free(core->pools[i].scheduler);
     }
     if (core->clock)
         free(core->clock->boot_id);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "core/schedule.h"
 #include "core/state.h"
+#include "core/trace.h"
 
 #define RELOAD_TEXT_BYTES 256 /* of what changed, in its record; the log has all of it */
 
@@ -34,6 +35,8 @@ struct core *core_new(const struct core_config *config)
         pool->price_micro = config->pools[i].price_micro;
         pool->classes = config->pools[i].classes;
         pool->head_us = INT64_MIN; /* no step has this time */
+        pool->scheduler =
+            scheduler_new(&(struct schedule_rules){ .backfill = SCHEDULE_BACKFILL_NONE }, 1);
         for (int priority = 0; priority < JOB_PRIORITIES; priority++)
             list_init(&pool->queue[priority]);
     }
@@ -58,7 +61,10 @@ static void step_end(struct core *core)
     /* A full journal takes no grants: what a start would cost cannot be paid for. */
     if (core->pass_wanted && !core->journal_full) {
         core->pass_wanted = false;
-        schedule_pass(core);
+        if (core->replays)
+            trace_pass(core, &core->pools[0]);
+        else
+            schedule_pass(core);
     }
     effects_answer_jobs(core);
     core->asking = NULL;
@@ -190,6 +196,7 @@ void core_step(struct core *core, const struct input *input, struct records *rec
         core->pass_wanted = true;
         break;
     case INPUT_CLOCK: on_clock(core, input->clock); break;
+    case INPUT_TRACE: trace_event(core, input); break;
     case INPUT_RELOADED: on_reloaded(core, input); break;
     case INPUT_UNREADABLE:
         on_unreadable(core, input->unreadable.job, input->unreadable.sequence);
@@ -296,6 +303,11 @@ void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_
     int64_t lease_us = host_next_lease(core);
 
     *ret_time_us = timer ? timer->due_us : INT64_MAX;
+    for (size_t i = 0; i < core->pool_count; i++) {
+        int64_t due_us = scheduler_next(core->pools[i].scheduler);
+        if (due_us < *ret_time_us)
+            *ret_time_us = due_us;
+    }
     *ret_mono_us = retry && retry->due_us < lease_us ? retry->due_us : lease_us;
 }
 
@@ -329,6 +341,13 @@ void core_set_classes(struct core *core, size_t pool, unsigned classes)
 {
     core->pools[pool].classes = classes;
     core->pools[pool].head_us = INT64_MIN; /* no record says that it may be another now */
+    core->pass_wanted = true;
+}
+
+void core_set_schedule(struct core *core, const struct schedule_rules *rules)
+{
+    for (size_t i = 0; i < core->pool_count; i++)
+        scheduler_set_rules(core->pools[i].scheduler, rules);
     core->pass_wanted = true;
 }
 

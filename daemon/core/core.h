@@ -25,6 +25,7 @@
 #include "agent.pb-c.h"
 #include "api.pb-c.h"
 #include "base/diag.h"
+#include "core/scheduler.h"
 #include "model/url.h"
 #include "policy/access.h"
 #include "record.pb-c.h"
@@ -75,6 +76,7 @@ enum input_type {
     INPUT_JOURNAL_ROOM, /* ... until there is again */
     INPUT_CLOCK,        /* the shell set the cluster clock */
     INPUT_UNREADABLE,   /* at start-up: a record of this job could not be read */
+    INPUT_TRACE,        /* a replay: what happened in the first pool */
     INPUT_RELOADED,     /* the shell read the site's files again; what holds now was set before */
 };
 
@@ -86,6 +88,17 @@ struct facts {
     ProtobufCBinaryData spec;
     Wafer__CheckpointState *const *checkpoints; /* of the job, rising steps */
     size_t checkpoint_count;
+};
+
+/* What a replay tells. It brings the jobs of a trace to the scheduler of the first pool as they
+ * are: they are no jobs of the state, and leave no records. A core that replays does nothing else.
+ */
+enum trace_event {
+    TRACE_SYSTEMS,   /* `systems` more are idle in the pool, or fewer */
+    TRACE_SUBMITTED, /* `entry` waits from now on */
+    TRACE_RELEASED,  /* its systems are free again, but nobody has looked yet */
+    TRACE_ENDED,     /* it ended, whether or not its systems were released before */
+    TRACE_PASS,      /* nothing but time */
 };
 
 struct input {
@@ -113,6 +126,12 @@ struct input {
             int error;         /* 0: the webhook has it; else a negative errno */
             const char *text;  /* with an error */
         } notified;
+        struct {
+            enum trace_event event;
+            struct schedule_entry *entry; /* the caller's, until it has ended */
+            int64_t systems;
+            bool pass; /* and see who starts */
+        } trace;
         uint64_t link; /* INPUT_LINK_CLOSED */
         const Wafer__ClockState *clock;
         struct {
@@ -145,6 +164,7 @@ enum effect_type {
     EFFECT_DELETE,          /* remove the checkpoint; answer INPUT_DELETED */
     EFFECT_NOTIFY,          /* send `delivery` to its webhook; answer INPUT_NOTIFIED */
     EFFECT_CHANGED,         /* a job as watchers see it; durable or live */
+    EFFECT_STARTED,         /* in a replay: `entry` runs from now on */
 };
 
 /* `key` makes an effect that must arrive idempotent: (sequence of the record that caused it, n).
@@ -166,6 +186,7 @@ struct effect {
     bool has_manifest_digest;  /* VERIFY */
     uint8_t manifest_digest[32];
     Wafer__DeliveryState *delivery; /* NOTIFY */
+    struct schedule_entry *entry;   /* STARTED; the caller's */
     /* CHANGED; HISTORY, LOGS: the job as it is, for its attempts; NOTIFY: NULL: it is history */
     Wafer__Job *view;
     Wafer__AttemptState *attempt; /* HISTORY: the one that goes on, or NULL */
@@ -214,6 +235,9 @@ void core_restore(struct core *core, int64_t time_us, int64_t mono_us,
                   struct effects *effects);
 
 /* ---- timers, snapshots, questions ---- */
+
+/* The rules of all pools, from the next pass on. */
+void core_set_schedule(struct core *core, const struct schedule_rules *rules);
 
 /* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */
 void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us);

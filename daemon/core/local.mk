@@ -24,7 +24,11 @@ libcore_a_SOURCES = \
   daemon/core/request_update.c \
   daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
+  daemon/core/profile.c daemon/core/profile.h \
+  daemon/core/scheduler.c daemon/core/scheduler.h \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \
-  daemon/core/view.c
+  daemon/core/trace.c daemon/core/trace.h \
+  daemon/core/view.c \
+  daemon/core/waiting.c daemon/core/waiting.h
 CORE_LIBS = libcore.a $(POLICY_LIBS)

@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "core/core.h"
+#include "core/scheduler.h"
 #include "core/timers.h"
 #include "model/job.h"
 #include "model/limits.h"
@@ -132,6 +133,7 @@ struct pool {
     int64_t price_micro;
     unsigned classes; /* bits of Label.Level; 0: whatever */
     bool stopped;     /* durable, in core->queues */
+    struct scheduler *scheduler;
     struct list queue[JOB_PRIORITIES];
     size_t queued;
     size_t systems; /* known, whatever their state */
@@ -206,6 +208,7 @@ struct core {
     struct list verifications; /* that clients wait for */
     bool journal_full;
     bool pass_wanted; /* something changed that may let a job start */
+    bool replays;     /* a trace, in the first pool */
 
     /* of the step that runs */
     struct rights rights;        /* of who asks */

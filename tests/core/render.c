@@ -210,6 +210,9 @@ void render_effect(struct buffer *text, const struct effect *effect)
     case EFFECT_CHANGED:
         buffer_append_text(text, "changed"), number(text, "job", effect->job);
         break;
+    case EFFECT_STARTED:
+        buffer_append_text(text, "started"), number(text, "job", effect->entry->number);
+        break;
     }
     buffer_append_text(text, "\n");
 }

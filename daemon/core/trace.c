@@ -1,0 +1,50 @@
+#include "core/trace.h"
+
+#include "core/state.h"
+
+static void release(struct scheduler *scheduler, struct schedule_entry *entry)
+{
+    int64_t systems = entry->returns;
+
+    if (!entry->is_running)
+        return;
+    scheduler_returns(scheduler, entry, -systems);
+    scheduler_idle(scheduler, entry->domain, systems);
+    scheduler_done(scheduler, entry);
+}
+
+void trace_event(struct core *core, const struct input *input)
+{
+    struct scheduler *scheduler = core->pools[0].scheduler;
+
+    switch (input->trace.event) {
+    case TRACE_SYSTEMS: scheduler_idle(scheduler, 0, input->trace.systems); break;
+    case TRACE_SUBMITTED: scheduler_wait(scheduler, input->trace.entry); break;
+    case TRACE_RELEASED: release(scheduler, input->trace.entry); break;
+    case TRACE_ENDED:
+        release(scheduler, input->trace.entry);
+        scheduler_ended(scheduler);
+        break;
+    case TRACE_PASS: break;
+    }
+    core->replays = true;
+    core->pass_wanted |= input->trace.pass;
+}
+
+static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain)
+{
+    struct core *core = userdata;
+    struct scheduler *scheduler = core->pools[0].scheduler;
+    int64_t systems = entry->systems, limit_us = entry->limit_us;
+
+    scheduler_idle(scheduler, domain, -systems);
+    scheduler_run(scheduler, entry, domain, core->now_us,
+                  limit_us < INT64_MAX - core->now_us ? core->now_us + limit_us : INT64_MAX);
+    scheduler_returns(scheduler, entry, systems);
+    effect_add(core, EFFECT_STARTED)->entry = entry;
+}
+
+void trace_pass(struct core *core, struct pool *pool)
+{
+    scheduler_pass(pool->scheduler, core->now_us, on_grant, core);
+}

@@ -1,0 +1,269 @@
+#include "replay/drive.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "core/core.h"
+#include "replay/trace.h"
+
+#define SECOND_US      ((int64_t)1000000)
+#define PROGRESS_EVERY 1024 /* ended jobs */
+
+/* A job that waits or runs. */
+struct live {
+    struct schedule_entry entry; /* its number is the place in the trace, from 1 */
+    int64_t end_s;
+    uint64_t started; /* the how manieth start it was */
+    struct live *next_free;
+};
+
+struct drive {
+    const struct trace *trace;
+    const struct replay_options *options;
+    struct replay_result *result;
+    struct core *core;
+    struct records records;
+    struct effects effects;
+    struct live **running; /* a heap: the next to end first, equals as they started */
+    size_t running_count, running_capacity;
+    struct live **due; /* of one instant, in the order in which they started */
+    size_t due_count, due_capacity;
+    struct live **blocks;
+    size_t block_count, block_capacity;
+    struct live *spare;
+    size_t arrived, ended;
+    uint64_t starts;
+    int64_t now_s;
+};
+
+/* ---- jobs that are alive ---- */
+
+enum { BLOCK = 256 };
+
+static struct live *live_new(struct drive *drive)
+{
+    if (!drive->spare) {
+        struct live *block = memory_new(BLOCK * sizeof(*block));
+        ARRAY_RESERVE(drive->blocks, drive->block_count, drive->block_capacity);
+        drive->blocks[drive->block_count++] = block;
+        for (size_t i = BLOCK; i-- > 0;) {
+            block[i].next_free = drive->spare;
+            drive->spare = &block[i];
+        }
+    }
+    struct live *live = drive->spare;
+    drive->spare = live->next_free;
+    return live;
+}
+
+static void live_free(struct drive *drive, struct live *live)
+{
+    live->next_free = drive->spare;
+    drive->spare = live;
+}
+
+static bool ends_before(const struct live *a, const struct live *b)
+{
+    return a->end_s != b->end_s ? a->end_s < b->end_s : a->started < b->started;
+}
+
+static void running_push(struct drive *drive, struct live *live)
+{
+    ARRAY_RESERVE(drive->running, drive->running_count, drive->running_capacity);
+    size_t at = drive->running_count++;
+    for (; at && ends_before(live, drive->running[(at - 1) / 2]); at = (at - 1) / 2)
+        drive->running[at] = drive->running[(at - 1) / 2];
+    drive->running[at] = live;
+}
+
+static struct live *running_pop(struct drive *drive)
+{
+    struct live *first = drive->running[0], *last = drive->running[--drive->running_count];
+    size_t at = 0;
+
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= drive->running_count)
+            break;
+        if (child + 1 < drive->running_count &&
+            ends_before(drive->running[child + 1], drive->running[child]))
+            child++;
+        if (!ends_before(drive->running[child], last))
+            break;
+        drive->running[at] = drive->running[child];
+        at = child;
+    }
+    drive->running[at] = last;
+    return first;
+}
+
+/* ---- inputs and effects ---- */
+
+static void on_started(struct drive *drive, const struct effect *effect)
+{
+    struct live *live = (struct live *)effect->entry; /* its first member */
+    size_t job = live->entry.number - 1;
+
+    assert(effect->type == EFFECT_STARTED);
+    live->started = drive->starts++;
+    live->end_s = drive->now_s + drive->trace->jobs[job].run_s;
+    drive->result->start_s[job] = drive->now_s;
+    drive->result->end_s[job] = live->end_s;
+    running_push(drive, live);
+}
+
+static void tell(struct drive *drive, enum trace_event event, struct schedule_entry *entry,
+                 int64_t systems, bool pass)
+{
+    struct input input = {
+        .type = INPUT_TRACE,
+        .time_us = drive->now_s * SECOND_US,
+        .trace = { .event = event, .entry = entry, .systems = systems, .pass = pass },
+    };
+
+    core_step(drive->core, &input, &drive->records, &drive->effects);
+    for (size_t i = 0; i < drive->effects.count; i++)
+        on_started(drive, &drive->effects.items[i]);
+    drive->effects.count = 0; /* nothing of them is owned */
+    drive->result->passes += pass;
+}
+
+static void submit(struct drive *drive, bool pass)
+{
+    const struct trace_job *job = &drive->trace->jobs[drive->arrived++];
+    struct live *live = live_new(drive);
+
+    live->entry = (struct schedule_entry){
+        .number = drive->arrived,
+        .submitted_us = job->submit_s * SECOND_US,
+        .limit_us = (drive->options->actual_estimates ? job->run_s : job->request_s) * SECOND_US,
+        .systems = job->systems,
+    };
+    tell(drive, TRACE_SUBMITTED, &live->entry, 0, pass);
+}
+
+static void submit_due(struct drive *drive, bool pass)
+{
+    while (drive->arrived < drive->trace->count &&
+           drive->trace->jobs[drive->arrived].submit_s == drive->now_s)
+        submit(drive, pass);
+}
+
+/* Who ends now, in the order in which they started. */
+static void collect_due(struct drive *drive)
+{
+    drive->due_count = 0;
+    while (drive->running_count && drive->running[0]->end_s == drive->now_s) {
+        ARRAY_RESERVE(drive->due, drive->due_count, drive->due_capacity);
+        drive->due[drive->due_count++] = running_pop(drive);
+    }
+}
+
+/* Whose end was expected now counts as gone before anything else is looked at. */
+static void release_expected(struct drive *drive)
+{
+    for (size_t i = 0; i < drive->due_count; i++)
+        if (drive->due[i]->entry.end_us == drive->now_s * SECOND_US)
+            tell(drive, TRACE_RELEASED, &drive->due[i]->entry, 0, false);
+}
+
+static void end_due(struct drive *drive, bool pass, replay_progress_fn progress, void *userdata)
+{
+    for (size_t i = 0; i < drive->due_count; i++) {
+        tell(drive, TRACE_ENDED, &drive->due[i]->entry, 0, pass);
+        live_free(drive, drive->due[i]);
+        if (progress && ++drive->ended % PROGRESS_EVERY == 0)
+            progress(userdata, drive->ended, drive->trace->count);
+    }
+}
+
+static int64_t next_s(const struct drive *drive)
+{
+    int64_t next = INT64_MAX, due_us, lease_us;
+
+    if (drive->arrived < drive->trace->count)
+        next = drive->trace->jobs[drive->arrived].submit_s;
+    if (drive->running_count && drive->running[0]->end_s < next)
+        next = drive->running[0]->end_s;
+    core_next(drive->core, &due_us, &lease_us);
+    if (due_us < INT64_MAX && due_us / SECOND_US < next && due_us / SECOND_US > drive->now_s)
+        next = due_us / SECOND_US;
+    return next;
+}
+
+static void instant(struct drive *drive, replay_progress_fn progress, void *userdata)
+{
+    collect_due(drive);
+    bool is_quiet =
+        !drive->due_count && (drive->arrived == drive->trace->count ||
+                              drive->trace->jobs[drive->arrived].submit_s > drive->now_s);
+    switch (drive->options->ties) {
+    case TIES_BATCH:
+        end_due(drive, false, progress, userdata);
+        submit_due(drive, false);
+        is_quiet = true;
+        break;
+    case TIES_SUBMIT_FIRST:
+        release_expected(drive);
+        submit_due(drive, true);
+        end_due(drive, true, progress, userdata);
+        break;
+    case TIES_END_FIRST:
+        release_expected(drive);
+        end_due(drive, true, progress, userdata);
+        submit_due(drive, true);
+        break;
+    case TIES_END_FIRST_HELD:
+        end_due(drive, true, progress, userdata);
+        submit_due(drive, true);
+        break;
+    }
+    if (is_quiet) /* a reservation is due */
+        tell(drive, TRACE_PASS, NULL, 0, true);
+}
+
+static struct core *core_of(const struct replay_options *options)
+{
+    const struct core_pool pool = { .name = "replay", .platform = "replay" };
+    const struct core_config config = { .pools = &pool, .pool_count = 1, .version = "replay" };
+    struct core *core = core_new(&config);
+
+    core_set_schedule(core, &options->rules);
+    return core;
+}
+
+void replay_run(const struct trace *trace, const struct replay_options *options,
+                replay_progress_fn progress, void *userdata, struct replay_result *ret)
+{
+    struct drive drive = { .trace = trace, .options = options, .result = ret };
+
+    *ret = (struct replay_result){
+        .start_s = memory_new((trace->count + 1) * sizeof(*ret->start_s)),
+        .end_s = memory_new((trace->count + 1) * sizeof(*ret->end_s)),
+    };
+    for (size_t i = 0; i < trace->count; i++)
+        ret->start_s[i] = ret->end_s[i] = -1;
+    drive.core = core_of(options);
+    drive.now_s = trace->count ? trace->jobs[0].submit_s : 0;
+    tell(&drive, TRACE_SYSTEMS, NULL, options->systems, false);
+    drive.now_s--;
+    for (int64_t next; (next = next_s(&drive)) < INT64_MAX;) {
+        drive.now_s = next;
+        instant(&drive, progress, userdata);
+    }
+    records_clear(&drive.records);
+    effects_clear(&drive.effects);
+    core_free(drive.core);
+    for (size_t i = 0; i < drive.block_count; i++)
+        free(drive.blocks[i]);
+    free(drive.blocks);
+    free(drive.running);
+    free(drive.due);
+}
+
+void replay_result_done(struct replay_result *result)
+{
+    free(result->start_s);
+    free(result->end_s);
+}

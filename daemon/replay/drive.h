@@ -1,0 +1,52 @@
+/* drive — a trace goes through the core, and every job gets its start.
+ *
+ * The scheduler is the core's own, through core_step(); this is its world: jobs arrive when the
+ * trace says, run as long as it says, and their ends are applied in a stated order.
+ *
+ * Ties, within one instant
+ *   batch           all ends, all submissions, then one pass: what a live controller does that
+ * finds them all in its sockets submit-first    ends that were expected then count as gone;
+ * submissions, then ends in the order their jobs started; a pass after each (as pyss does)
+ *   end-first       ends that were expected then count as gone; ends, then submissions
+ *   end-first-held  ends, then submissions; whose end is not applied yet holds its systems (as
+ * CQSim does)
+ *
+ * Units  whole seconds of the trace (`_s`) */
+#ifndef WAFERD_REPLAY_DRIVE_H
+#define WAFERD_REPLAY_DRIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/scheduler.h"
+
+struct trace;
+
+enum replay_ties {
+    TIES_BATCH,
+    TIES_SUBMIT_FIRST,
+    TIES_END_FIRST,
+    TIES_END_FIRST_HELD,
+};
+
+struct replay_options {
+    uint32_t systems;
+    struct schedule_rules rules;
+    bool actual_estimates; /* what a job runs is what it asks for; else its request */
+    enum replay_ties ties;
+};
+
+struct replay_result {
+    int64_t *start_s, *end_s; /* of each job of the trace; -1: it never started */
+    uint64_t passes;
+};
+
+/* Told now and then, so that long work can show how far it is. */
+typedef void (*replay_progress_fn)(void *userdata, size_t ended, size_t count);
+
+/* Every job of `trace` must need at most `options->systems`. `progress` may be NULL. */
+void replay_run(const struct trace *trace, const struct replay_options *options,
+                replay_progress_fn progress, void *userdata, struct replay_result *ret);
+void replay_result_done(struct replay_result *result);
+
+#endif
