@@ -18,6 +18,7 @@ endif
 include tests/man/local.mk
 include tests/fuzz/local.mk
 include tests/e2e/local.mk
+include tests/oracle/local.mk
 include tests/service/local.mk
 include tests/bench/local.mk
 dist_check_SCRIPTS += tests/arrows.sh
