@@ -18,6 +18,7 @@ vault   model base
 net     model base
 notify  model base
 log     base
+replay  core policy model base
 sim     engine net vault log model base
 shell   core policy store vault net notify log model base
 cli     net model base

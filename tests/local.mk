@@ -10,6 +10,7 @@ include tests/store/local.mk
 include tests/vault/local.mk
 include tests/net/local.mk
 include tests/notify/local.mk
+include tests/replay/local.mk
 include tests/sim/local.mk
 include tests/daemon/local.mk
 include tests/dst/local.mk
