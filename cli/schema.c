@@ -42,6 +42,7 @@ static const struct {
     { "wafer.explain/v1", &wafer__explanation_item__descriptor, NULL },
     { "wafer.diff/v1", &wafer__difference_list__descriptor, NULL },
     { "wafer.doctor/v1", &wafer__doctor__descriptor, NULL },
+    { "wafer.replay/v1", &wafer__replay__descriptor, NULL },
     { "wafer.whoami/v1", &wafer__whoami_item__descriptor, NULL },
     { "wafer.removal/v1", &wafer__removal__descriptor, NULL },
     { "wafer.version/v1", &wafer__version_item__descriptor, NULL },

@@ -20,6 +20,7 @@ notify  model base
 log     base
 replay  core policy model base
 sim     engine net vault log model base
+replay  core policy model base
 shell   core policy store vault net notify log model base
 cli     net model base
 '
@@ -33,6 +34,7 @@ jansson.h     model
 systemd/      net notify log sim shell
 pthread.h     store sim shell
 curl/         notify
+zlib.h        replay
 microhttpd.h
 '
 

@@ -132,6 +132,11 @@ static void tell(struct drive *drive, enum trace_event event, struct schedule_en
 static void submit(struct drive *drive, bool pass)
 {
     const struct trace_job *job = &drive->trace->jobs[drive->arrived++];
+
+    if (job->width > drive->options->systems) {
+        drive->result->too_wide++;
+        return;
+    }
     struct live *live = live_new(drive);
 
     live->entry = (struct schedule_entry){

@@ -39,12 +39,13 @@ struct replay_options {
 struct replay_result {
     int64_t *start_s, *end_s; /* of each job of the trace; -1: it never started */
     uint64_t passes;
+    uint64_t too_wide; /* jobs that need more systems than there are: left out */
 };
 
 /* Told now and then, so that long work can show how far it is. */
 typedef void (*replay_progress_fn)(void *userdata, size_t ended, size_t count);
 
-/* Every job of `trace` must need at most `options->systems`. `progress` may be NULL. */
+/* `progress` may be NULL. */
 void replay_run(const struct trace *trace, const struct replay_options *options,
                 replay_progress_fn progress, void *userdata, struct replay_result *ret);
 void replay_result_done(struct replay_result *result);

@@ -1,8 +1,21 @@
 # daemon/replay — the core driven by a trace
 noinst_LIBRARIES += libreplay.a
 libreplay_a_SOURCES = \
+  daemon/replay/answer.c daemon/replay/answer.h \
   daemon/replay/axis.c daemon/replay/axis.h \
+  daemon/replay/drive.c daemon/replay/drive.h \
+  daemon/replay/lines.c daemon/replay/lines.h \
+  daemon/replay/measure.c daemon/replay/measure.h \
+  daemon/replay/options.c daemon/replay/options.h \
   daemon/replay/picture.c daemon/replay/picture.h \
   daemon/replay/rows.c daemon/replay/rows.h \
   daemon/replay/series.c daemon/replay/series.h \
-  daemon/replay/svg.c daemon/replay/svg.h
+  daemon/replay/svg.c daemon/replay/svg.h \
+  daemon/replay/trace.c daemon/replay/trace.h daemon/replay/trace_inside.h \
+  daemon/replay/trace_philly.c \
+  daemon/replay/trace_swf.c
+REPLAY_LIBS = libreplay.a $(CORE_LIBS) $(ZLIB_LIBS)
+
+helper_PROGRAMS += wafer-replay
+wafer_replay_SOURCES = daemon/replay/main.c
+wafer_replay_LDADD = $(REPLAY_LIBS)

@@ -1,0 +1,34 @@
+/* options — the command line of wafer-replay. */
+#ifndef WAFERD_REPLAY_OPTIONS_H
+#define WAFERD_REPLAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "replay/drive.h"
+
+/* Each of a list is tried with each of the others. */
+enum { OPTIONS_LIST_MAX = 32 };
+
+struct options {
+    const char *trace; /* "-": standard input */
+    uint32_t systems[OPTIONS_LIST_MAX];
+    size_t systems_count; /* 0: as many as the machine of the trace had */
+    enum schedule_backfill backfill[OPTIONS_LIST_MAX];
+    size_t backfill_count;
+    enum schedule_order order[OPTIONS_LIST_MAX];
+    size_t order_count;
+    bool actual_estimates, strict;
+    enum replay_ties ties;
+    const char *schedule; /* a file to write, or NULL */
+};
+
+/* -EINVAL: usage; the sentence names the option and what would have worked. */
+int options_parse(int argc, char **argv, struct options *ret, struct diag *diag);
+
+const char *backfill_name(enum schedule_backfill backfill);
+const char *order_name(enum schedule_order order);
+
+#endif
