@@ -98,9 +98,19 @@ enum flag_id {
     FLAG_EQUAL,
     FLAG_CONFIG,
     FLAG_BACKUP,
+    FLAG_REPLAY_SYSTEMS,
+    FLAG_BACKFILL,
+    FLAG_ORDER,
+    FLAG_ESTIMATES,
+    FLAG_TIES,
+    FLAG_SCHEDULE,
+    FLAG_PICTURE,
+    FLAG_STRICT,
     FLAGS,
 };
-_Static_assert(FLAGS <= 64, "a verb has a bit for each flag");
+/* A verb has a bit for each flag that does not work everywhere. */
+#define TAKES(flag) BIT((flag)-FLAGS_EVERYWHERE)
+_Static_assert(FLAGS - FLAGS_EVERYWHERE <= 64, "there is a bit for each");
 
 struct flag {
     const char *name;
@@ -130,7 +140,7 @@ struct verb {
     const char *name;
     const char *targets; /* of the synopsis; NULL: none */
     size_t targets_min, targets_max;
-    uint64_t flags; /* BIT(FLAG_...) beside those that work everywhere */
+    uint64_t flags; /* TAKES(FLAG_...) beside those that work everywhere */
     const char *summary;
     const char *text; /* more help, or NULL */
     int (*run)(const struct command *command);
@@ -191,10 +201,19 @@ static inline bool command_is_for_people(const struct command *command)
     return command->format == FORMAT_TABLE || command->format == FORMAT_WIDE;
 }
 
+/* Is the flag one of those that this verb has beside those that work everywhere? Without a verb: is
+ * it one of the latter? */
+static inline bool verb_has(const struct verb *verb, enum flag_id flag)
+{
+    if (!verb || flag < FLAGS_EVERYWHERE)
+        return !verb && flag < FLAGS_EVERYWHERE;
+    return verb->flags & TAKES(flag);
+}
+
 /* May this verb take that flag? */
 static inline bool verb_takes(const struct verb *verb, enum flag_id flag)
 {
-    return flag < FLAGS_EVERYWHERE || (verb && (verb->flags & BIT(flag)));
+    return flag < FLAGS_EVERYWHERE || (verb && verb_has(verb, flag));
 }
 
 /* Read a command line; also sets what the environment says. The command borrows `argv`. */

@@ -94,12 +94,13 @@ static void print_flags_with_values(const char *separator)
     }
 }
 
-static void print_flag_words(uint64_t which)
+/* Its own; without a verb, those that work everywhere. */
+static void print_flag_words(const struct verb *verb)
 {
     bool is_first = true;
 
     for (enum flag_id i = 0; i < FLAGS; i++) {
-        if (!(which & BIT(i)))
+        if (!verb_has(verb, i))
             continue;
         printf("%s--%s", is_first ? "" : " ", flags[i].name);
         is_first = false;
@@ -143,7 +144,7 @@ static void print_cases(void)
         printf("    '");
         print_verb_name(&verbs[i]);
         printf("') flags=\"$flags ");
-        print_flag_words(verbs[i].flags);
+        print_flag_words(&verbs[i]);
         printf("\" targets='%s' ;;\n", targets);
     }
     printf("    esac\n");
@@ -233,7 +234,7 @@ static void print_bash(void)
            "    local verb= words= targets= word i first=1 count=0\n"
            "    local -a where=() kinds=()\n"
            "    local flags='");
-    print_flag_words(BIT(FLAGS_EVERYWHERE) - 1);
+    print_flag_words(NULL);
     printf("'\n"
            "    COMPREPLY=()\n"
            "    # bash takes --flag=value and JOB@STEP apart; of the latter, readline replaces the "
@@ -281,7 +282,7 @@ static void print_zsh(void)
            "    local -a line=(\"${words[@]}\") where kinds\n"
            "    local verb= words= targets= word i first=2 count=0\n"
            "    local flags='");
-    print_flag_words(BIT(FLAGS_EVERYWHERE) - 1);
+    print_flag_words(NULL);
     printf("'\n");
     print_scan("line", "CURRENT");
     print_cases();
@@ -359,7 +360,7 @@ static void print_fish_verb(const struct verb *verb)
             printf("-a '(__wafer_names %s)'\n", kind);
     }
     for (enum flag_id i = 0; i < FLAGS; i++)
-        if (verb->flags & BIT(i))
+        if (verb_has(verb, i))
             print_fish_flag(i, verb);
 }
 

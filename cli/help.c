@@ -63,10 +63,11 @@ static void print_flag(const struct flag *flag)
     printf("  %-26s  %s\n", left, flag->summary);
 }
 
-static void print_flags(uint64_t which)
+/* Its own; without a verb, those that work everywhere. */
+static void print_flags(const struct verb *verb)
 {
     for (enum flag_id i = 0; i < FLAGS; i++)
-        if (which & BIT(i))
+        if (verb_has(verb, i))
             print_flag(&flags[i]);
 }
 
@@ -87,10 +88,10 @@ static void print_verb(const struct verb *verb)
         printf("\n%s", verb->text);
     if (verb->flags) {
         printf("\nflags\n");
-        print_flags(verb->flags);
+        print_flags(verb);
     }
     printf("\nflags of every verb\n");
-    print_flags(BIT(FLAGS_EVERYWHERE) - 1);
+    print_flags(NULL);
 }
 
 static void print_group(const struct group *group)
@@ -115,7 +116,7 @@ static void print_everything(void)
                 print_verb_line(&verbs[j]);
     }
     printf("\nflags of every verb\n");
-    print_flags(BIT(FLAGS_EVERYWHERE) - 1);
+    print_flags(NULL);
     printf("\n'wafer VERB -h' has the flags of a verb. Topics of 'wafer help':");
     for (size_t i = 0; i < ELEMENTS(topics); i++)
         printf(" %s", topics[i].name);

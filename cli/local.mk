@@ -16,6 +16,7 @@ libcli_a_SOURCES = \
   cli/explain.c \
   cli/follow.c cli/follow.h \
   cli/help.c \
+  cli/helper.c cli/helper.h \
   cli/item_key.c cli/item_key.h \
   cli/job_filter.c cli/job_filter.h \
   cli/job_list.c cli/job_list.h \
@@ -33,6 +34,7 @@ libcli_a_SOURCES = \
   cli/progress.c cli/progress.h \
   cli/proxy.c \
   cli/queue.c \
+  cli/replay.c \
   cli/report.c \
   cli/resume.c \
   cli/run.h \

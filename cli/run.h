@@ -41,6 +41,7 @@ int run_queue_show(const struct command *command);
 int run_queue_stop(const struct command *command);
 int run_queue_start(const struct command *command);
 int run_doctor(const struct command *command);
+int run_replay(const struct command *command);
 int run_whoami(const struct command *command);
 int run_version(const struct command *command);
 int run_help(const struct command *command);

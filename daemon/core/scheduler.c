@@ -663,10 +663,10 @@ static void pass_conservative(const struct pass *pass)
         }
     }
     scheduler->doubtful = false;
-    plan_new(pass);
-    if (scheduler->ended)
+    if (scheduler->ended) /* who was there before has the first choice of what was given back */
         compress(pass);
     scheduler->ended = false;
+    plan_new(pass);
     start_due(pass);
     backfill_behind(pass);
 }

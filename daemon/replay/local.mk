@@ -8,6 +8,7 @@ libreplay_a_SOURCES = \
   daemon/replay/measure.c daemon/replay/measure.h \
   daemon/replay/options.c daemon/replay/options.h \
   daemon/replay/picture.c daemon/replay/picture.h \
+  daemon/replay/report.c daemon/replay/report.h \
   daemon/replay/rows.c daemon/replay/rows.h \
   daemon/replay/series.c daemon/replay/series.h \
   daemon/replay/svg.c daemon/replay/svg.h \

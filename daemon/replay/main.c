@@ -16,6 +16,7 @@
 #include "replay/answer.h"
 #include "replay/measure.h"
 #include "replay/options.h"
+#include "replay/report.h"
 #include "replay/trace.h"
 
 /* ---- how far it is ---- */
@@ -107,6 +108,23 @@ static int write_schedule(const char *path, const struct trace *trace,
     return fail(EX_CANTCREAT, text);
 }
 
+static int write_picture(const struct options *options, const struct trace *trace,
+                         const struct replay_options *chosen, const struct replay_result *result,
+                         const struct measured *measured)
+{
+    owned(buffer_done) struct buffer svg = BUFFER_EMPTY;
+
+    report_draw(options->trace, trace, chosen, result, measured, &svg);
+    FILE *file = fopen(options->report, "we");
+    if (file) {
+        bool is_written = fwrite(buffer_data(&svg), 1, svg.length, file) == svg.length;
+        if (fclose(file) == 0 && is_written)
+            return 0;
+    }
+    owned(free) char *text = text_format("%s: %s", options->report, strerror(errno));
+    return fail(EX_CANTCREAT, text);
+}
+
 static int write_answer(const Wafer__Replay *answer)
 {
     size_t length = wafer__replay__get_packed_size(answer);
@@ -134,6 +152,8 @@ static int run(const struct options *options, const struct trace *trace,
     answer_add(answer, trace, chosen, &result, &measured);
     if (options->schedule)
         exit = write_schedule(options->schedule, trace, &result);
+    if (!exit && options->report)
+        exit = write_picture(options, trace, chosen, &result, &measured);
     measured_done(&measured);
     replay_result_done(&result);
     return exit;

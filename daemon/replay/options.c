@@ -108,7 +108,7 @@ static void add_order(struct options *options, int choice)
     options->order[options->order_count++] = (enum schedule_order)choice;
 }
 
-enum { SYSTEMS = 1, BACKFILL, ORDER, ESTIMATES, TIES, SCHEDULE, STRICT };
+enum { SYSTEMS = 1, BACKFILL, ORDER, ESTIMATES, TIES, SCHEDULE, REPORT, STRICT };
 
 static const struct option long_options[] = {
     { "systems", required_argument, NULL, SYSTEMS },
@@ -117,6 +117,7 @@ static const struct option long_options[] = {
     { "estimates", required_argument, NULL, ESTIMATES },
     { "ties", required_argument, NULL, TIES },
     { "schedule", required_argument, NULL, SCHEDULE },
+    { "report", required_argument, NULL, REPORT },
     { "strict", no_argument, NULL, STRICT },
     { NULL, 0, NULL, 0 },
 };
@@ -143,6 +144,7 @@ static int parse_option(int option, struct options *ret, struct diag *diag)
         ret->ties = (enum replay_ties)choice;
         return choice < 0 ? choice : 0;
     case SCHEDULE: ret->schedule = optarg; return 0;
+    case REPORT: ret->report = optarg; return 0;
     case STRICT: ret->strict = true; return 0;
     default: return diag_fail(diag, -EINVAL, "unknown option, or one without its value");
     }
@@ -166,7 +168,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct diag *diag)
     ret->trace = argv[optind];
     size_t runs =
         (ret->systems_count ? ret->systems_count : 1) * ret->backfill_count * ret->order_count;
-    if (ret->schedule && runs > 1)
-        return diag_fail(diag, -EINVAL, "--schedule: of one run, not of %zu", runs);
+    if ((ret->schedule || ret->report) && runs > 1)
+        return diag_fail(diag, -EINVAL, "--%s: of one run, not of %zu",
+                         ret->schedule ? "schedule" : "report", runs);
     return 0;
 }

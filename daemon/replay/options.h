@@ -22,7 +22,7 @@ struct options {
     size_t order_count;
     bool actual_estimates, strict;
     enum replay_ties ties;
-    const char *schedule; /* a file to write, or NULL */
+    const char *schedule, *report; /* files to write, or NULL */
 };
 
 /* -EINVAL: usage; the sentence names the option and what would have worked. */
