@@ -20,7 +20,6 @@ notify  model base
 log     base
 replay  core policy model base
 sim     engine net vault log model base
-replay  core policy model base
 shell   core policy store vault net notify log model base
 cli     net model base
 '
