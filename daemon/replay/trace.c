@@ -166,10 +166,21 @@ static void shift_to_zero(struct trace *trace)
         trace->jobs[i].submit_s -= first_s;
 }
 
+typedef void (*read_line_fn)(struct trace *trace, const struct line *line);
+
+/* By the first line of the file; NULL: it is of no known format. */
+static read_line_fn reader_for(const char *first)
+{
+    first += strspn(first, " \t");
+    if (trace_is_philly(first))
+        return trace_read_philly;
+    return !*first || strchr(";-0123456789", *first) ? trace_read_swf : NULL;
+}
+
 int trace_read(int fd, const char *name, struct trace *ret, struct diag *diag)
 {
     owned(lines_close) struct lines *lines = NULL;
-    void (*read_line)(struct trace *, const struct line *) = NULL;
+    read_line_fn read_line = NULL;
     struct line line;
     int r = lines_open(fd, name, &lines, diag);
 
@@ -177,17 +188,17 @@ int trace_read(int fd, const char *name, struct trace *ret, struct diag *diag)
     if (r < 0)
         return r;
     while ((r = lines_next(lines, &line, diag)) > 0) {
-        if (!read_line && trace_is_philly(line.text))
-            read_line = trace_read_philly;
-        else if (!read_line && line.text[strspn(line.text, " \t;0123456789")] && *line.text != ';')
+        bool is_first = !read_line;
+        if (is_first)
+            read_line = reader_for(line.text);
+        if (is_first && read_line == trace_read_philly)
+            continue; /* names of columns */
+        if (!read_line) {
             r = diag_fail(diag, -EBADMSG, "%s: neither Standard Workload Format nor the Philly CSV",
                           name);
-        else
-            (read_line ? read_line : trace_read_swf)(ret, &line);
-        if (r < 0)
             break;
-        if (!read_line)
-            read_line = trace_read_swf;
+        }
+        read_line(ret, &line);
     }
     if (r == 0)
         r = finish(ret, name, diag);

@@ -5,7 +5,7 @@ tests_cli_fake_server_LDADD = $(CLI_LIBS)
 
 dist_check_SCRIPTS += tests/cli/test_usage.sh tests/cli/test_screens.sh tests/cli/test_jobs.sh \
   tests/cli/test_verbs.sh tests/cli/test_output.sh tests/cli/test_terminal.sh tests/cli/test_formats.sh \
-  tests/cli/test_schema.sh tests/cli/test_completion.sh tests/cli/test_config.sh tests/cli/test_ssh.sh
+  tests/cli/test_schema.sh tests/cli/test_completion.sh tests/cli/test_config.sh tests/cli/test_ssh.sh tests/cli/test_replay.sh
 EXTRA_DIST += tests/cli/lib.sh tests/cli/validate.py
 
 tests_cli_tests = tests/cli/test_text tests/cli/test_units tests/cli/test_progress
