@@ -25,14 +25,16 @@ static void systems_follow(struct core *core, struct job *job, bool holds)
     }
 }
 
-static void array_count(struct job *job, bool running)
+static void array_count(struct core *core, struct job *job, bool running)
 {
     if (!job->array)
         return;
-    if (running)
+    if (running) {
         job->array->running++;
-    else
+    } else {
         job->array->running--;
+        schedule_array_opened(core, job->array);
+    }
 }
 
 static void job_detach(struct core *core, struct job *job)
@@ -40,15 +42,19 @@ static void job_detach(struct core *core, struct job *job)
     if (job->state.state == WAFER__JOB__STATE__PENDING)
         schedule_remove(core, job);
     systems_follow(core, job, false);
-    if (job_has_systems(job))
-        array_count(job, false);
+    if (job_has_systems(job)) {
+        schedule_done(core, job);
+        array_count(core, job, false);
+    }
 }
 
 static void job_attach(struct core *core, struct job *job)
 {
+    if (job_has_systems(job)) {
+        schedule_run(core, job);
+        array_count(core, job, true);
+    }
     systems_follow(core, job, true);
-    if (job_has_systems(job))
-        array_count(job, true);
     if (job->state.state == WAFER__JOB__STATE__PENDING)
         schedule_add(core, job);
     job_timer_set(core, job);
@@ -64,6 +70,8 @@ static void array_join(struct core *core, struct job *job)
         array = NEW(struct array);
         array->id = job->state.array_id;
         list_init(&array->elements);
+        list_init(&array->parked);
+        list_init(&array->open_link);
         map_put(&core->arrays, array->id, array);
     }
     list_push_tail(&array->elements, &job->array_link);
@@ -77,6 +85,7 @@ static void array_leave(struct core *core, struct job *job)
     list_remove(&job->array_link);
     if (list_is_empty(&job->array->elements)) {
         map_remove(&core->arrays, job->array->id);
+        list_remove(&job->array->open_link);
         free(job->array);
     }
 }
@@ -91,7 +100,7 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     job->waiting_since_us = state->submitted_us;
     list_init(&job->checkpoints);
     list_init(&job->array_link);
-    list_init(&job->queue_link);
+    list_init(&job->parked_link);
     list_init(&job->changed_link);
     map_put(&core->jobs, state->id, job);
     array_join(core, job);
@@ -192,8 +201,10 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
     }
     job->state.spec_digest = (ProtobufCBinaryData){ DIGEST_BYTES, job->spec->digest.bytes };
     hash_replace(core, &job->hash, &job->state.base);
-    if (had && !job_has_systems(job))
+    if (had && !job_has_systems(job)) {
         job->waiting_since_us = core->now_us;
+        schedule_ended(core);
+    }
     job_attach(core, job);
 }
 
@@ -300,6 +311,7 @@ static void checkpoint_change(struct core *core, const Wafer__CheckpointState *n
         if (next->state != WAFER__CHECKPOINT__STATE__COMMITTED)
             timer_clear(&core->timers, &checkpoint->timer);
     }
+    schedule_review(core, job); /* it may have to wait for a verdict, or no longer */
     core->pass_wanted = true;
 }
 
@@ -355,7 +367,10 @@ static void host_change(struct core *core, const Wafer__HostState *next)
         list_init(&host->systems);
         host->supply = memory_new(core->pool_count * sizeof(*host->supply));
         ARRAY_RESERVE(core->hosts, core->host_count, core->host_capacity);
+        host->index = core->host_count;
         core->hosts[core->host_count++] = host;
+        for (size_t i = 0; i < core->pool_count; i++)
+            scheduler_add_domain(core->pools[i].scheduler);
     }
     char *before = host->state.boot_id;
     host->state.boot_id = text_copy(next->boot_id);

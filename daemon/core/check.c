@@ -25,8 +25,10 @@ static void check_job(const struct core *core, const struct job *job)
         assert(core_system(core, state->systems[i])->job == job);
     /* I3: an attempt has a grant of its own. */
     assert(state->attempt <= state->epoch);
-    assert(!list_is_empty(&job->queue_link) ==
+    assert((!list_is_empty(&job->parked_link) || job->entry.chunk) ==
            (state->state == WAFER__JOB__STATE__PENDING && job_pool(core, job)));
+    assert(list_is_empty(&job->parked_link) || !job->entry.chunk);
+    assert(!job->entry.is_running || job_has_systems(job));
     list_foreach (&job->checkpoints, link) {
         const struct checkpoint *checkpoint = CONTAINER_OF(link, struct checkpoint, link);
         const Wafer__CheckpointState *held = &checkpoint->state;

@@ -21,6 +21,7 @@ struct core *core_new(const struct core_config *config)
     core->next_job = core->next_checkpoint = 1;
     core->next_system = 1;
     list_init(&core->changed);
+    list_init(&core->open_arrays);
     list_init(&core->verifications);
     core->access = access_built_in(config->operator_uid);
     list_init(&core->owed);
@@ -34,11 +35,9 @@ struct core *core_new(const struct core_config *config)
         pool->currency = text_copy(config->pools[i].currency);
         pool->price_micro = config->pools[i].price_micro;
         pool->classes = config->pools[i].classes;
-        pool->head_us = INT64_MIN; /* no step has this time */
-        pool->scheduler =
-            scheduler_new(&(struct schedule_rules){ .backfill = SCHEDULE_BACKFILL_NONE }, 1);
-        for (int priority = 0; priority < JOB_PRIORITIES; priority++)
-            list_init(&pool->queue[priority]);
+        pool->widest_us = INT64_MIN; /* no step has this time */
+        pool->scheduler = scheduler_new(&config->schedule);
+        list_init(&pool->parked);
     }
     return core;
 }
@@ -340,7 +339,7 @@ const struct access *core_access(const struct core *core)
 void core_set_classes(struct core *core, size_t pool, unsigned classes)
 {
     core->pools[pool].classes = classes;
-    core->pools[pool].head_us = INT64_MIN; /* no record says that it may be another now */
+    core->pools[pool].review_wanted = true;
     core->pass_wanted = true;
 }
 

@@ -54,6 +54,7 @@ struct core_config {
     uint32_t protocol;
     const struct core_webhook *webhooks; /* outlive the core, as the next */
     size_t webhook_count;
+    struct schedule_rules schedule; /* of every pool, until core_set_schedule() */
     const struct url *notify_allow; /* where else jobs may send notifications */
     size_t notify_allow_count;
 };
@@ -236,7 +237,7 @@ void core_restore(struct core *core, int64_t time_us, int64_t mono_us,
 
 /* ---- timers, snapshots, questions ---- */
 
-/* The rules of all pools, from the next pass on. */
+/* The rules of every pool, from the next pass on; all that was planned is planned anew. */
 void core_set_schedule(struct core *core, const struct schedule_rules *rules);
 
 /* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */

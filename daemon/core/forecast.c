@@ -104,27 +104,22 @@ static int64_t place(const struct core *core, const struct job *job, struct slot
 
 int64_t forecast_start(const struct core *core, const struct job *job)
 {
-    struct pool *pool = job_pool(core, job);
+    const struct pool *pool = job_pool(core, job);
     int64_t from_us = core->now_us;
-    unsigned looked_at = 0;
 
-    if (!pool || pool->stopped || job->state.state != WAFER__JOB__STATE__PENDING ||
-        schedule_position(core, job) > AHEAD_MAX)
+    if (!pool || pool->stopped || !job->entry.chunk)
+        return INT64_MAX;
+    if (job->entry.planned_us < INT64_MAX)
+        return job->entry.planned_us > core->now_us ? job->entry.planned_us : core->now_us;
+    if (scheduler_ahead(pool->scheduler, &job->entry) >= AHEAD_MAX)
         return INT64_MAX;
     struct slots slots = slots_of(core, pool);
-    for (int priority = 0; priority < JOB_PRIORITIES && looked_at <= AHEAD_MAX; priority++)
-        list_foreach (&pool->queue[priority], link) {
-            const struct job *ahead = CONTAINER_OF(link, struct job, queue_link);
-            bool takes_turn = schedule_takes_turn(core, ahead);
-            looked_at++;
-            /* A job that something of its own keeps back lets others pass. */
-            if (takes_turn && from_us < INT64_MAX)
-                from_us = place(core, ahead, &slots, from_us);
-            if (ahead == job) {
-                free(slots.items);
-                return takes_turn ? from_us : INT64_MAX;
-            }
-        }
+    for (const struct schedule_entry *entry = scheduler_first(pool->scheduler); from_us < INT64_MAX;
+         entry = scheduler_after(pool->scheduler, entry)) {
+        from_us = place(core, CONTAINER_OF(entry, struct job, entry), &slots, from_us);
+        if (entry == &job->entry)
+            break;
+    }
     free(slots.items);
-    return INT64_MAX;
+    return from_us;
 }

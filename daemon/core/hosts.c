@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/schedule.h"
 #include "core/state.h"
 
 static struct host *host_of(const struct core *core, uint64_t link)
@@ -149,6 +150,16 @@ void host_clock_changed(struct core *core)
         effect_agent(core, core->hosts[i], &message);
 }
 
+/* What a host has is free for jobs only while it can be told to start them. */
+static void host_set_link(struct core *core, struct host *host, uint64_t link)
+{
+    bool was_there = host->link != 0;
+
+    host->link = link;
+    if (was_there != (link != 0))
+        schedule_connected(core, host, link != 0);
+}
+
 static struct host *host_register(struct core *core, uint64_t link, const Wafer__Report *report)
 {
     struct host *host = core_host(core, report->host);
@@ -161,8 +172,8 @@ static struct host *host_register(struct core *core, uint64_t link, const Wafer_
     }
     struct host *other = host_of(core, link);
     if (other && other != host)
-        other->link = 0; /* whoever spoke on this link speaks for another host now */
-    host->link = link;
+        host_set_link(core, other, 0); /* whoever spoke on this link speaks for another host now */
+    host_set_link(core, host, link);
     host->lost = false;
     map_put(&core->links, link, host);
     welcome(core, host, report);
@@ -383,7 +394,7 @@ void host_link_closed(struct core *core, uint64_t link)
     struct host *host = map_remove(&core->links, link);
 
     if (host)
-        host->link = 0;
+        host_set_link(core, host, 0);
 }
 
 static int64_t lease_end(const struct core *core, const struct host *host)
@@ -409,7 +420,7 @@ static void host_lose(struct core *core, struct host *host)
     if (host->link) {
         effect_add(core, EFFECT_DROP_LINK)->link = host->link;
         map_remove(&core->links, host->link);
-        host->link = 0;
+        host_set_link(core, host, 0);
     }
     list_foreach (&host->systems, link) {
         struct system *system = CONTAINER_OF(link, struct system, host_link);

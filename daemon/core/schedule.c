@@ -6,47 +6,20 @@
 #include "base/memory.h"
 #include "core/state.h"
 
-/* ---- queues ---- */
-
 static uint32_t priority_of(const struct job *job)
 {
     uint32_t priority = job->spec->terms.priority;
     return priority < JOB_PRIORITIES ? priority : JOB_PRIORITIES - 1;
 }
 
-static struct job *queued_job(struct list *link)
+static struct job *job_of(struct schedule_entry *entry)
 {
-    return CONTAINER_OF(link, struct job, queue_link);
+    return CONTAINER_OF(entry, struct job, entry);
 }
 
-void schedule_add(struct core *core, struct job *job)
+static struct job *parked_job(struct list *link)
 {
-    struct pool *pool = job_pool(core, job);
-
-    if (!pool)
-        return; /* the site no longer has its queue; schedule_explain() says so */
-    struct list *queue = &pool->queue[priority_of(job)];
-
-    /* By id. A new job goes behind the last; one that comes back has waited its turn once already
-     * and is old, so its place is found soon from the head. */
-    struct list *place = queue->previous;
-    if (place != queue && queued_job(place)->state.id > job->state.id) {
-        place = queue;
-        while (place->next != queue && queued_job(place->next)->state.id < job->state.id)
-            place = place->next;
-    }
-    list_insert_after(place, &job->queue_link);
-    pool->queued++;
-}
-
-void schedule_remove(struct core *core, struct job *job)
-{
-    struct pool *pool = job_pool(core, job);
-
-    if (!pool)
-        return;
-    list_remove(&job->queue_link);
-    pool->queued--;
+    return CONTAINER_OF(link, struct job, parked_link);
 }
 
 bool pool_takes(const struct pool *pool, Wafer__Label__Level level)
@@ -77,9 +50,26 @@ void schedule_count(struct core *core, const struct system *system, int change)
     if (!system->pool)
         return;
     struct supply *supply = supply_of(core, system->host, system->pool);
+    struct scheduler *scheduler = system->pool->scheduler;
     supply->known += (uint32_t)change;
-    supply->healthy += is_healthy(system) ? (uint32_t)change : 0;
-    supply->free += is_free(system, system->pool) ? (uint32_t)change : 0;
+    if (!is_healthy(system))
+        return;
+    supply->healthy += (uint32_t)change;
+    if (system->job) {
+        scheduler_returns(scheduler, &system->job->entry, change);
+        return;
+    }
+    supply->free += (uint32_t)change;
+    if (system->host->link)
+        scheduler_idle(scheduler, system->host->index, change);
+}
+
+void schedule_connected(struct core *core, const struct host *host, bool is_connected)
+{
+    for (size_t i = 0; i < core->pool_count; i++) {
+        int64_t free = host->supply[i].free;
+        scheduler_idle(core->pools[i].scheduler, host->index, is_connected ? free : -free);
+    }
 }
 
 /* Of one pool, and the host that has most of each. */
@@ -111,35 +101,6 @@ static uint32_t systems_for(const struct job *job, const struct supply *supply)
     if (job->state.attempt && supply->healthy < wanted && supply->healthy >= least)
         return supply->healthy;
     return wanted;
-}
-
-/* All of a gang lives on one host: its ranks then share a process and its clock. The host with the
- * fewest free systems that fit, so that large holes stay whole; its systems by number. */
-static bool place(const struct core *core, const struct pool *pool, uint32_t count,
-                  struct system **ret_systems)
-{
-    const struct host *best = NULL;
-    uint32_t best_free = UINT32_MAX;
-
-    for (size_t i = 0; i < core->host_count; i++) {
-        const struct host *host = core->hosts[i];
-        uint32_t available = supply_of(core, host, pool)->free;
-        if (host->link && available >= count && available < best_free) {
-            best = host;
-            best_free = available;
-        }
-    }
-    if (!best)
-        return false;
-    uint32_t taken = 0;
-    list_foreach (&best->systems, link) {
-        struct system *system = CONTAINER_OF(link, struct system, host_link);
-        if (is_free(system, pool))
-            ret_systems[taken++] = system;
-        if (taken == count)
-            break;
-    }
-    return true;
 }
 
 /* ---- why not ---- */
@@ -180,6 +141,172 @@ static int own_obstacle(const struct core *core, const struct job *job, const st
             return (int)own_reasons[i];
     return -1;
 }
+
+/* In the order in which jobs are considered, as long as nothing else counts. */
+static bool comes_before(const struct job *a, const struct job *b)
+{
+    return priority_of(a) < priority_of(b) ||
+           (priority_of(a) == priority_of(b) && a->state.id < b->state.id);
+}
+
+/* The first job of the pool that nothing of its own keeps from starting. */
+static const struct job *head_of(const struct pool *pool)
+{
+    struct schedule_entry *first = scheduler_first(pool->scheduler);
+
+    return first ? job_of(first) : NULL;
+}
+
+/* `widest` as it is now; lists ask for it for each of their jobs. */
+static void widest_now(const struct core *core, struct pool *pool)
+{
+    if (pool->widest_sequence == core->sequence && pool->widest_us == core->now_us)
+        return;
+    pool->widest = widest_supply(core, pool);
+    pool->widest_sequence = core->sequence;
+    pool->widest_us = core->now_us;
+}
+
+/* ---- who waits ---- */
+
+static void park(struct list *parked, struct job *job)
+{
+    struct list *place = parked->previous; /* by id; nearly always the last */
+
+    while (place != parked && parked_job(place)->state.id > job->state.id)
+        place = place->previous;
+    list_insert_after(place, &job->parked_link);
+}
+
+static bool array_is_full(const struct job *job)
+{
+    const struct job_terms *terms = &job->spec->terms;
+
+    return job->array && terms->array_parallel &&
+           job->array->running + job->array->waiting >= terms->array_parallel;
+}
+
+static int64_t limit_left_us(const struct job *job)
+{
+    int64_t limit_us = job->spec->terms.limit_us, left_us = limit_us - job->state.run_us;
+
+    return !limit_us ? INT64_MAX : left_us > 0 ? left_us : 0;
+}
+
+/* To the scheduler if nothing of its own keeps it from starting, else to those that are looked at
+ * again before each pass. */
+static void place_in_queue(struct core *core, struct pool *pool, struct job *job)
+{
+    widest_now(core, pool);
+    int obstacle = own_obstacle(core, job, pool, &pool->widest);
+    job->entry.number = job->state.id; /* of who is parked too: what would its place be? */
+    job->entry.bucket = priority_of(job);
+    if (obstacle == WAFER__JOB__REASON__ArrayLimit || (obstacle < 0 && array_is_full(job))) {
+        park(&job->array->parked, job);
+    } else if (obstacle >= 0) {
+        park(&pool->parked, job);
+    } else {
+        job->entry.submitted_us = job->state.submitted_us;
+        job->entry.limit_us = limit_left_us(job);
+        job->entry.systems = systems_for(job, &pool->widest);
+        scheduler_wait(pool->scheduler, &job->entry);
+        if (job->array)
+            job->array->waiting++;
+    }
+}
+
+static void take_from_queue(struct core *core, struct pool *pool, struct job *job)
+{
+    if (!job->entry.chunk) {
+        list_remove(&job->parked_link);
+        return;
+    }
+    scheduler_withdraw(pool->scheduler, &job->entry);
+    if (job->array) {
+        job->array->waiting--;
+        schedule_array_opened(core, job->array);
+    }
+}
+
+void schedule_add(struct core *core, struct job *job)
+{
+    struct pool *pool = job_pool(core, job);
+
+    if (!pool)
+        return; /* the site no longer has its queue; schedule_explain() says so */
+    place_in_queue(core, pool, job);
+    pool->queued++;
+}
+
+void schedule_remove(struct core *core, struct job *job)
+{
+    struct pool *pool = job_pool(core, job);
+
+    if (!pool)
+        return;
+    take_from_queue(core, pool, job);
+    pool->queued--;
+}
+
+void schedule_review(struct core *core, struct job *job)
+{
+    if (job->state.state != WAFER__JOB__STATE__PENDING)
+        return;
+    schedule_remove(core, job);
+    schedule_add(core, job);
+}
+
+void schedule_array_opened(struct core *core, struct array *array)
+{
+    if (!list_is_empty(&array->parked) && list_is_empty(&array->open_link))
+        list_push_tail(&core->open_arrays, &array->open_link);
+}
+
+/* ---- who runs ---- */
+
+/* When the systems of the job are free again at the latest, as far as is known. */
+static int64_t expected_end_us(const struct job *job)
+{
+    int64_t began_us = job->state.has_started_us ? job->state.started_us : job->state.granted_us;
+    int64_t left_us = limit_left_us(job);
+
+    if (job->state.state == WAFER__JOB__STATE__STOPPING && job->state.has_stop_deadline_us)
+        return job->state.stop_deadline_us;
+    return began_us < INT64_MAX - left_us ? began_us + left_us : INT64_MAX;
+}
+
+/* Of the pool that its systems are in; it may wait for another one next. NULL: the site no longer
+ * has it. */
+static struct scheduler *scheduler_of(const struct core *core, const struct job *job)
+{
+    const struct pool *pool = core_system(core, job->state.systems[0])->pool;
+
+    return pool ? pool->scheduler : NULL;
+}
+
+void schedule_run(struct core *core, struct job *job)
+{
+    struct scheduler *scheduler = scheduler_of(core, job);
+
+    job->entry.systems = (uint32_t)job->state.n_systems;
+    job->entry.limit_us = limit_left_us(job);
+    if (scheduler)
+        scheduler_run(scheduler, &job->entry, job_host(core, job)->index, expected_end_us(job));
+}
+
+void schedule_done(struct core *core, struct job *job)
+{
+    if (job->entry.is_running)
+        scheduler_done(scheduler_of(core, job), &job->entry);
+}
+
+void schedule_ended(struct core *core)
+{
+    for (size_t i = 0; i < core->pool_count; i++)
+        scheduler_ended(core->pools[i].scheduler);
+}
+
+/* ---- why it waits ---- */
 
 static const char *plural(uint32_t count)
 {
@@ -226,10 +353,15 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->detail = text_format("%s; next try in %lld s",
                                   job->state.detail ? job->state.detail : "it failed before",
                                   (long long)wait_s);
-    } else if (ahead && ahead != job) {
+    } else if (ahead && ahead != job && comes_before(ahead, job)) {
         ret->reason = WAFER__JOB__REASON__Priority;
         ret->blocker_job = ahead->state.id;
         ret->detail = text_copy("another job is ahead of it");
+    } else if (job->array && !job->entry.chunk) {
+        ret->reason = WAFER__JOB__REASON__ArrayLimit;
+        ret->detail = text_format("%u elements of the array run or come before it, the most that "
+                                  "it allows",
+                                  job->array->running + job->array->waiting);
     } else if (supply.healthy < wanted) {
         ret->reason = WAFER__JOB__REASON__SystemUnavailable;
         ret->detail = text_format("needs %u system%s of one host; pool %s has %u that work", wanted,
@@ -246,60 +378,14 @@ static void explain(const struct core *core, const struct job *job, const struct
     }
 }
 
-/* Behind a job that has an obstacle of its own. While an array runs as many elements as it may, all
- * that wait are passed at once: their ids follow each other, so in one queue they stand together.
- */
-static struct list *behind(const struct core *core, struct list *link, int obstacle)
-{
-    const struct job *job = queued_job(link), *last;
-
-    if (obstacle != WAFER__JOB__REASON__ArrayLimit)
-        return link->next;
-    struct list *element = job->array->elements.previous;
-    for (;; element = element->previous) {
-        last = CONTAINER_OF(element, struct job, array_link);
-        if (last->state.id <= job->state.id)
-            return link->next;
-        if (last->state.state == WAFER__JOB__STATE__PENDING &&
-            job_pool(core, last) == job_pool(core, job) && priority_of(last) == priority_of(job))
-            return last->queue_link.next;
-    }
-}
-
-/* The first job of the pool that nothing of its own keeps from starting: those behind wait for it.
- */
-static const struct job *find_head(const struct core *core, const struct pool *pool)
-{
-    int obstacle;
-
-    for (int priority = 0; priority < JOB_PRIORITIES; priority++) {
-        const struct list *queue = &pool->queue[priority];
-        for (struct list *link = queue->next; link != queue; link = behind(core, link, obstacle)) {
-            obstacle = own_obstacle(core, queued_job(link), pool, &pool->widest);
-            if (obstacle < 0)
-                return queued_job(link);
-        }
-    }
-    return NULL;
-}
-
-static const struct job *head_of(const struct core *core, struct pool *pool)
-{
-    if (pool->head_sequence != core->sequence || pool->head_us != core->now_us) {
-        pool->widest = widest_supply(core, pool);
-        pool->head = find_head(core, pool);
-        pool->head_sequence = core->sequence;
-        pool->head_us = core->now_us;
-    }
-    return pool->head;
-}
-
 void schedule_explain(const struct core *core, const struct job *job, struct wait *ret)
 {
     struct pool *pool = job_pool(core, job);
 
     ret->since_us = job->waiting_since_us;
-    explain(core, job, pool ? head_of(core, pool) : NULL, ret);
+    if (pool)
+        widest_now(core, pool);
+    explain(core, job, pool ? head_of(pool) : NULL, ret);
 }
 
 /* ---- questions about one job ---- */
@@ -322,22 +408,16 @@ bool schedule_takes_turn(const struct core *core, const struct job *job)
 uint64_t schedule_position(const struct core *core, const struct job *job)
 {
     const struct pool *pool = job_pool(core, job);
-    uint64_t position = 1;
+    uint64_t position = 1 + scheduler_ahead(pool->scheduler, &job->entry);
 
-    for (uint32_t priority = 0; priority < priority_of(job); priority++)
-        list_foreach (&pool->queue[priority], link)
-            position++;
-    list_foreach (&pool->queue[priority_of(job)], link) {
-        if (link == &job->queue_link)
-            break;
-        position++;
-    }
+    list_foreach (&pool->parked, link)
+        position += comes_before(parked_job(link), job);
     return position;
 }
 
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
 {
-    struct pool *pool = job_pool(core, job);
+    const struct pool *pool = job_pool(core, job);
     struct supply supply = widest_supply(core, pool);
     uint32_t wanted = systems_for(job, &supply);
     switch (reason) {
@@ -345,9 +425,8 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
     case WAFER__JOB__REASON__Priority: {
-        const struct job *head = head_of(core, pool);
-        return head && (priority_of(head) < priority_of(job) ||
-                        (priority_of(head) == priority_of(job) && head->state.id < job->state.id));
+        const struct job *head = head_of(pool);
+        return head && comes_before(head, job);
     }
     default: return is_kept_by(core, job, pool, &supply, reason);
     }
@@ -355,32 +434,91 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
 
 /* ---- the pass ---- */
 
-static void pass_over(struct core *core, struct pool *pool)
+/* All of a gang lives on one host: its ranks then share a process and its clock. Of the host's
+ * systems those with the lowest numbers. */
+static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain)
 {
+    struct core *core = userdata;
+    struct job *job = job_of(entry);
+    const struct pool *pool = job_pool(core, job);
     struct system *systems[LIMIT_SYSTEMS];
-    struct supply supply = widest_supply(core, pool);
+    uint32_t taken = 0;
 
-    for (int priority = 0; priority < JOB_PRIORITIES && pool->queued; priority++) {
-        struct list *queue = &pool->queue[priority], *next;
-        for (struct list *link = queue->next; link != queue; link = next) {
-            struct job *job = queued_job(link);
-            int obstacle = own_obstacle(core, job, pool, &supply);
-            next = behind(core, link, obstacle);
-            if (obstacle >= 0)
-                continue;
-            uint32_t count = systems_for(job, &supply);
-            assert(count <= LIMIT_SYSTEMS);
-            if (count > supply.free || !place(core, pool, count, systems))
-                return; /* first come, first served: whoever is behind waits too */
-            attempt_grant(core, job, systems, count);
-            supply = widest_supply(core, pool);
-        }
+    assert(entry->systems <= LIMIT_SYSTEMS);
+    list_foreach (&core->hosts[domain]->systems, link) {
+        struct system *system = CONTAINER_OF(link, struct system, host_link);
+        if (taken < entry->systems && is_free(system, pool))
+            systems[taken++] = system;
+    }
+    assert(taken == entry->systems);
+    attempt_grant(core, job, systems, taken);
+}
+
+/* What was true of all jobs of the pool may have changed with its systems, or its classes. */
+static void review_all(struct core *core, struct pool *pool)
+{
+    size_t count = 0;
+
+    widest_now(core, pool);
+    if (!pool->review_wanted && pool->reviewed.known == pool->widest.known &&
+        pool->reviewed.healthy == pool->widest.healthy)
+        return;
+    pool->review_wanted = false;
+    pool->reviewed = pool->widest;
+    owned(free) struct job **waiting =
+        memory_new((scheduler_count(pool->scheduler) + 1) * sizeof(struct job *));
+    for (struct schedule_entry *entry = scheduler_first(pool->scheduler); entry;
+         entry = scheduler_after(pool->scheduler, entry))
+        waiting[count++] = job_of(entry);
+    for (size_t i = 0; i < count; i++) {
+        struct job *job = waiting[i];
+        if (own_obstacle(core, job, pool, &pool->widest) < 0 &&
+            systems_for(job, &pool->widest) == job->entry.systems)
+            continue;
+        take_from_queue(core, pool, job);
+        place_in_queue(core, pool, job);
+    }
+}
+
+/* Who was kept by something of its own, and is not any more. */
+static void unpark(struct core *core, struct pool *pool)
+{
+    list_foreach_safe (&pool->parked, link) {
+        struct job *job = parked_job(link);
+        if (own_obstacle(core, job, pool, &pool->widest) >= 0)
+            continue;
+        list_remove(link);
+        place_in_queue(core, pool, job);
+    }
+}
+
+/* As many elements as may run at once wait with the scheduler; those behind follow as there is
+ * room.
+ */
+static void fill_array(struct core *core, struct array *array)
+{
+    list_foreach_safe (&array->parked, link) {
+        struct job *job = parked_job(link);
+        struct pool *pool = job_pool(core, job);
+        if (array_is_full(job))
+            return;
+        list_remove(link);
+        place_in_queue(core, pool, job);
     }
 }
 
 void schedule_pass(struct core *core)
 {
+    for (size_t i = 0; i < core->pool_count; i++) {
+        review_all(core, &core->pools[i]);
+        unpark(core, &core->pools[i]);
+    }
+    while (!list_is_empty(&core->open_arrays)) {
+        struct array *array = CONTAINER_OF(core->open_arrays.next, struct array, open_link);
+        list_remove(&array->open_link);
+        fill_array(core, array);
+    }
     for (size_t i = 0; i < core->pool_count; i++)
-        if (!core->pools[i].stopped && core->pools[i].queued)
-            pass_over(core, &core->pools[i]);
+        if (!core->pools[i].stopped)
+            scheduler_pass(core->pools[i].scheduler, core->now_us, on_grant, core);
 }

@@ -102,15 +102,13 @@ static bool plans(const struct scheduler *scheduler)
     return scheduler->rules.backfill == SCHEDULE_BACKFILL_CONSERVATIVE;
 }
 
-struct scheduler *scheduler_new(const struct schedule_rules *rules, size_t domain_count)
+struct scheduler *scheduler_new(const struct schedule_rules *rules)
 {
     struct scheduler *scheduler = NEW(struct scheduler);
 
     scheduler->rules = *rules;
     scheduler->next_us = INT64_MAX;
     waiting_init(&scheduler->waiting, orders[rules->order]);
-    for (size_t i = 0; i < domain_count; i++)
-        scheduler_add_domain(scheduler);
     return scheduler;
 }
 
@@ -270,36 +268,15 @@ static void end_remove(struct domain *domain, const struct schedule_entry *entry
 }
 
 void scheduler_run(struct scheduler *scheduler, struct schedule_entry *entry, size_t domain,
-                   int64_t now_us, int64_t end_us)
+                   int64_t end_us)
 {
-    if (entry->chunk) {
-        /* It begins later than was promised: whoever was to follow it may have to wait. */
-        if (entry->planned_us < now_us)
-            scheduler->doubtful = true;
+    if (entry->chunk)
         scheduler_withdraw(scheduler, entry);
-    }
     entry->domain = (uint32_t)domain;
     entry->end_us = end_us;
     entry->returns = 0;
     entry->is_running = true;
     end_insert(&scheduler->domains[domain], entry);
-}
-
-void scheduler_expect(struct scheduler *scheduler, struct schedule_entry *entry, int64_t end_us)
-{
-    struct domain *domain = &scheduler->domains[entry->domain];
-
-    if (entry->end_us == end_us)
-        return;
-    end_remove(domain, entry);
-    if (plans(scheduler)) {
-        profile_add(&domain->profile, entry->end_us, INT64_MAX, -(int64_t)entry->returns);
-        profile_add(&domain->profile, end_us, INT64_MAX, entry->returns);
-        scheduler->doubtful |= end_us > entry->end_us;
-        scheduler->ended |= end_us < entry->end_us;
-    }
-    entry->end_us = end_us;
-    end_insert(domain, entry);
 }
 
 void scheduler_done(struct scheduler *scheduler, struct schedule_entry *entry)
@@ -325,8 +302,11 @@ struct pass {
 
 static void start(const struct pass *pass, struct schedule_entry *entry, size_t domain)
 {
+    /* It begins later than was promised: whoever was to follow it may have to wait. */
+    pass->scheduler->doubtful |= entry->planned_us < pass->now_us;
+    size_t count = pass->scheduler->waiting.count;
     pass->grant(pass->userdata, entry, domain);
-    assert(entry->is_running);
+    assert(pass->scheduler->waiting.count < count); /* the entry itself may be gone */
 }
 
 /* Of the domains with room now, that with the least, so that large holes stay whole; the number of
@@ -379,10 +359,16 @@ static struct reservation reserve(const struct scheduler *scheduler, uint32_t sy
             end_us = domain->ends[at].end_us;
             free += domain->ends[at].entry->returns;
         }
-        if (free >= systems && end_us < best.start_us)
+        if (free >= systems && (end_us < best.start_us || best.domain == scheduler->domain_count))
             best = (struct reservation){ i, end_us, free - systems };
     }
     return best;
+}
+
+static bool ends_in_time(const struct pass *pass, const struct schedule_entry *entry,
+                         const struct reservation *held)
+{
+    return entry->limit_us < INT64_MAX && later(pass->now_us, entry->limit_us) <= held->start_us;
 }
 
 /* The domain in which the job may pass the head; the number of domains: it may not. */
@@ -397,8 +383,7 @@ static size_t passing_domain(const struct pass *pass, const struct schedule_entr
         if (idle < entry->systems ||
             (best < scheduler->domain_count && idle >= scheduler->domains[best].idle))
             continue;
-        if (i != held->domain || entry->systems <= held->spare ||
-            later(pass->now_us, entry->limit_us) <= held->start_us)
+        if (i != held->domain || entry->systems <= held->spare || ends_in_time(pass, entry, held))
             best = i;
     }
     return best;
@@ -411,7 +396,7 @@ static bool pass_head(const struct pass *pass, struct schedule_entry *entry,
 
     if (domain == pass->scheduler->domain_count)
         return false;
-    if (domain == held->domain && later(pass->now_us, entry->limit_us) > held->start_us)
+    if (domain == held->domain && !ends_in_time(pass, entry, held))
         held->spare -= entry->systems;
     start(pass, entry, domain);
     return true;
@@ -420,7 +405,7 @@ static bool pass_head(const struct pass *pass, struct schedule_entry *entry,
 /* What any job that may pass the head looks like. */
 static struct waiting_filter filter_of(const struct pass *pass, const struct reservation *held)
 {
-    struct waiting_filter filter = { 0, 0, INT64_MAX };
+    struct waiting_filter filter = { 0, 0, 0 };
 
     for (size_t i = 0; i < pass->scheduler->domain_count; i++) {
         int64_t idle = pass->scheduler->domains[i].idle;
@@ -430,8 +415,7 @@ static struct waiting_filter filter_of(const struct pass *pass, const struct res
         if (spare > filter.spare)
             filter.spare = (uint32_t)spare;
     }
-    if (held->start_us < INT64_MAX)
-        filter.limit_us = held->start_us - pass->now_us;
+    filter.limit_us = held->start_us < INT64_MAX ? held->start_us - pass->now_us : INT64_MAX - 1;
     return filter;
 }
 

@@ -8,17 +8,23 @@
  *
  * Backfill
  *   none          the first of the queue starts when it fits; nothing passes it
- *   easy          the first gets one reservation, made afresh in each pass: the first expected end
- * by which it fits. A later job starts now if it fits and either ends by then or needs no more than
- * what the first leaves over (Lifka, "The ANL/IBM SP scheduling system", 1995; Mu'alem and
- * Feitelson, IEEE TPDS 12(6), 2001) easy-sjbf     the same, the shortest candidates first (Tsafrir
- * et al., IEEE TPDS 18(6), 2007) conservative  each of the first `depth` jobs has a reservation,
- * the earliest hole when it came; at every end each in turn gives its own back and takes the
- * earliest one, so that none moves later (Mu'alem and Feitelson 2001). A job further back starts
- * when it fits between the reservations Order, within a bucket of priority fcfs          by number
+ *   easy          the first gets one reservation, made afresh in each pass: the first expected
+ *                 end by which it fits. A later job starts now if it fits, and either ends by
+ *                 then or needs no more than what the first leaves over. While nobody knows
+ *                 when enough systems end, any job with a limit may pass: it delays the first
+ *                 by no more (Lifka, "The ANL/IBM SP scheduling system", 1995; Mu'alem and
+ *                 Feitelson, IEEE TPDS 12(6), 2001)
+ *   easy-sjbf     the same, the shortest candidates first (Tsafrir et al., TPDS 18(6), 2007)
+ *   conservative  each of the first `depth` jobs has a reservation, the earliest hole when it
+ *                 came; at every end each in turn gives its own back and takes the earliest,
+ *                 so that none moves later (Mu'alem and Feitelson 2001). A job further back
+ *                 starts when it fits between the reservations
+ *
+ * Order, within a bucket of priority
+ *   fcfs          by number
  *   sjf           the shortest limit first
- *   wfp           the greatest (wait / limit)^3 x systems first, sorted anew in each pass (Tang et
- *                 al., "Fault-aware, utility-based job scheduling on Blue Gene/P", Cluster 2009)
+ *   wfp           the greatest (wait / limit)^3 x systems first, sorted anew in each pass (Tang
+ *                 et al., "Fault-aware, utility-based job scheduling on Blue Gene/P", 2009)
  *
  * A job that outlasts the end that it was expected at holds its systems; what was promised for them
  * waits, and is planned anew when the caller gives it another end.
@@ -72,10 +78,9 @@ struct schedule_entry {
 
 struct scheduler;
 
-/* `domain_count` >= 1; none has a system yet. */
-struct scheduler *scheduler_new(const struct schedule_rules *rules, size_t domain_count);
-struct scheduler *scheduler_free(struct scheduler *scheduler); /* always NULL */
-void scheduler_add_domain(struct scheduler *scheduler);
+struct scheduler *scheduler_new(const struct schedule_rules *rules); /* without a domain */
+struct scheduler *scheduler_free(struct scheduler *scheduler);       /* always NULL */
+void scheduler_add_domain(struct scheduler *scheduler); /* the next number, from 0; no system */
 
 /* Other rules from the next pass on: everything is planned anew. */
 void scheduler_set_rules(struct scheduler *scheduler, const struct schedule_rules *rules);
@@ -91,15 +96,14 @@ void scheduler_withdraw(struct scheduler *scheduler, struct schedule_entry *entr
 /* It holds systems from now on; it does not wait any more. Its systems are told of apart, with
  * scheduler_idle() and scheduler_returns(). */
 void scheduler_run(struct scheduler *scheduler, struct schedule_entry *entry, size_t domain,
-                   int64_t now_us, int64_t end_us);
-/* It is expected to end then. */
-void scheduler_expect(struct scheduler *scheduler, struct schedule_entry *entry, int64_t end_us);
+                   int64_t end_us);
 /* It runs no more; it has nothing left to give back. */
 void scheduler_done(struct scheduler *scheduler, struct schedule_entry *entry);
 /* Something ended: whoever has a reservation may take an earlier one in the next pass. */
 void scheduler_ended(struct scheduler *scheduler);
 
-/* Start the job in the domain: when this returns, it runs, and its systems are not idle. */
+/* Start the job in the domain: when this returns, it runs, and its systems are not idle; or it
+ * could not, and waits no more. */
 typedef void (*scheduler_grant_fn)(void *userdata, struct schedule_entry *entry, size_t domain);
 void scheduler_pass(struct scheduler *scheduler, int64_t now_us, scheduler_grant_fn grant,
                     void *userdata);
@@ -113,7 +117,7 @@ size_t scheduler_count(const struct scheduler *scheduler);
 struct schedule_entry *scheduler_first(const struct scheduler *scheduler);
 struct schedule_entry *scheduler_after(const struct scheduler *scheduler,
                                        const struct schedule_entry *entry);
-/* How many are considered before it. */
+/* How many are considered before it, or would be if it waited. */
 size_t scheduler_ahead(const struct scheduler *scheduler, const struct schedule_entry *entry);
 
 #endif

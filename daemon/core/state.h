@@ -4,7 +4,9 @@
  *   - the durable part of an object is the message in its `state`; only apply.c changes it
  *   - `hash` of an object is the BLAKE2b of its packed state; core->hash is the sum of all
  *   - a job's `state.systems` is the only truth about who holds a system; system->job follows it
- *   - a job that can be granted is in exactly one queue, any other in none
+ *   - a PENDING job of a pool that the site has waits with the pool's scheduler or is parked, in
+ *     exactly one list; any other does neither
+ *   - the scheduler of a pool has a domain for each host, and knows of every job that holds systems
  *   - what is marked live is neither journaled nor hashed
  */
 #ifndef WAFERD_CORE_STATE_H
@@ -49,9 +51,11 @@ struct spec {
 
 /* The elements of one array that are in memory. */
 struct array {
-    uint64_t id; /* of element 0 */
-    unsigned running;
-    struct list elements; /* job->array_link */
+    uint64_t id;               /* of element 0 */
+    unsigned running, waiting; /* the latter: that the scheduler knows of */
+    struct list elements;      /* job->array_link */
+    struct list parked;        /* job->parked_link, by id: as many as may run do, or wait */
+    struct list open_link;     /* core->open_arrays: there may be room again */
 };
 
 struct checkpoint {
@@ -88,7 +92,8 @@ struct job {
     struct list array_link;  /* array->elements */
     struct list checkpoints; /* checkpoint->link */
     unsigned unsettled;      /* checkpoints that are WRITING, WRITTEN, COMMITTED or DELETING */
-    struct list queue_link;  /* pool->queue[priority], by id */
+    struct schedule_entry entry;
+    struct list parked_link; /* pool->parked or array->parked */
     struct timer timer;
     /* live */
     struct list changed_link; /* core->changed */
@@ -117,6 +122,7 @@ struct supply {
 };
 
 struct host {
+    size_t index; /* in core->hosts: its domain in every pool */
     Wafer__HostState state;
     struct hash hash;
     struct list systems;   /* by number */
@@ -134,15 +140,15 @@ struct pool {
     unsigned classes; /* bits of Label.Level; 0: whatever */
     bool stopped;     /* durable, in core->queues */
     struct scheduler *scheduler;
-    struct list queue[JOB_PRIORITIES];
-    size_t queued;
-    size_t systems; /* known, whatever their state */
-    /* What all jobs of the pool wait for, as of this record and time: a list asks for each of them.
-     */
-    const struct job *head; /* of the queue */
-    struct supply widest;   /* of one host; `free` is not kept: it follows connections too */
-    uint64_t head_sequence;
-    int64_t head_us;
+    struct list parked; /* job->parked_link: something of their own keeps them */
+    size_t queued;      /* PENDING: that the scheduler knows of, or parked */
+    size_t systems;     /* known, whatever their state */
+    /* As of this record and time: a list asks for each of its jobs. */
+    struct supply widest; /* of one host; `free` is not kept: it follows connections too */
+    uint64_t widest_sequence;
+    int64_t widest_us;
+    struct supply reviewed; /* `widest` when all its jobs were last looked at */
+    bool review_wanted;
 };
 
 struct queue_state {
@@ -196,6 +202,7 @@ struct core {
     /* live */
     struct spec *recent_spec;   /* of `specs`: the last that a job came with; or NULL */
     struct map arrays, links;   /* links: number -> host */
+    struct list open_arrays;    /* array->open_link */
     struct map system_names;    /* hash of its name -> the first such system */
     uint64_t report_count;      /* of reports of all hosts */
     struct map origins;         /* number of a checkpoint -> how many jobs hold it as an origin */

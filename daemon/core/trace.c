@@ -18,7 +18,11 @@ void trace_event(struct core *core, const struct input *input)
     struct scheduler *scheduler = core->pools[0].scheduler;
 
     switch (input->trace.event) {
-    case TRACE_SYSTEMS: scheduler_idle(scheduler, 0, input->trace.systems); break;
+    case TRACE_SYSTEMS:
+        if (!core->replays)
+            scheduler_add_domain(scheduler); /* all systems are one */
+        scheduler_idle(scheduler, 0, input->trace.systems);
+        break;
     case TRACE_SUBMITTED: scheduler_wait(scheduler, input->trace.entry); break;
     case TRACE_RELEASED: release(scheduler, input->trace.entry); break;
     case TRACE_ENDED:
@@ -38,7 +42,7 @@ static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain
     int64_t systems = entry->systems, limit_us = entry->limit_us;
 
     scheduler_idle(scheduler, domain, -systems);
-    scheduler_run(scheduler, entry, domain, core->now_us,
+    scheduler_run(scheduler, entry, domain,
                   limit_us < INT64_MAX - core->now_us ? core->now_us + limit_us : INT64_MAX);
     scheduler_returns(scheduler, entry, systems);
     effect_add(core, EFFECT_STARTED)->entry = entry;

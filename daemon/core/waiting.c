@@ -119,7 +119,9 @@ void waiting_append(struct waiting *waiting, struct schedule_entry *entry)
     insert_at(waiting, chunk, chunk->count, entry);
 }
 
-void waiting_insert(struct waiting *waiting, struct schedule_entry *entry)
+/* Where an entry that does not wait would go. */
+static struct waiting_place place_for(const struct waiting *waiting,
+                                      const struct schedule_entry *entry)
 {
     size_t low = 0, high = waiting->chunk_count;
 
@@ -130,11 +132,9 @@ void waiting_insert(struct waiting *waiting, struct schedule_entry *entry)
         else
             high = middle;
     }
-    if (low == waiting->chunk_count) {
-        waiting_append(waiting, entry);
-        return;
-    }
-    struct waiting_chunk *chunk = waiting->chunks[low];
+    if (low == waiting->chunk_count)
+        return (struct waiting_place){ low, 0 };
+    const struct waiting_chunk *chunk = waiting->chunks[low];
     uint32_t first = 0, end = chunk->count;
     while (first < end) {
         uint32_t middle = (first + end) / 2;
@@ -143,7 +143,17 @@ void waiting_insert(struct waiting *waiting, struct schedule_entry *entry)
         else
             end = middle;
     }
-    insert_at(waiting, chunk, first, entry);
+    return (struct waiting_place){ low, first };
+}
+
+void waiting_insert(struct waiting *waiting, struct schedule_entry *entry)
+{
+    struct waiting_place place = place_for(waiting, entry);
+
+    if (place.chunk == waiting->chunk_count)
+        waiting_append(waiting, entry);
+    else
+        insert_at(waiting, waiting->chunks[place.chunk], place.slot, entry);
 }
 
 struct waiting_place waiting_place_of(const struct schedule_entry *entry)
@@ -240,7 +250,7 @@ struct schedule_entry *waiting_next(const struct waiting *waiting,
 
 size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry)
 {
-    struct waiting_place place = waiting_place_of(entry);
+    struct waiting_place place = entry->chunk ? waiting_place_of(entry) : place_for(waiting, entry);
     size_t ahead = place.slot;
 
     for (size_t i = 0; i < place.chunk; i++)

@@ -61,7 +61,7 @@ struct waiting_place waiting_place_of(const struct schedule_entry *entry);
 struct schedule_entry *waiting_first(const struct waiting *waiting); /* NULL: nobody waits */
 struct schedule_entry *waiting_next(const struct waiting *waiting,
                                     const struct schedule_entry *entry);
-/* How many are considered before it. */
+/* How many are considered before it, or would be if it waited. */
 size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry);
 
 /* What a job that may start now looks like: it needs at most `systems`, and either its limit is at

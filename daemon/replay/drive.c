@@ -231,11 +231,11 @@ static void instant(struct drive *drive, replay_progress_fn progress, void *user
 static struct core *core_of(const struct replay_options *options)
 {
     const struct core_pool pool = { .name = "replay", .platform = "replay" };
-    const struct core_config config = { .pools = &pool, .pool_count = 1, .version = "replay" };
-    struct core *core = core_new(&config);
+    const struct core_config config = {
+        .pools = &pool, .pool_count = 1, .schedule = options->rules, .version = "replay"
+    };
 
-    core_set_schedule(core, &options->rules);
-    return core;
+    return core_new(&config);
 }
 
 void replay_run(const struct trace *trace, const struct replay_options *options,
