@@ -50,12 +50,12 @@ static const char *enum_name(const ProtobufCEnumDescriptor *type, int value)
 
 static const char *backfill_name(const Wafer__ReplayRun *run)
 {
-    return enum_name(&wafer__replay_run__backfill__descriptor, (int)run->backfill);
+    return enum_name(&wafer__scheduling__backfill__descriptor, (int)run->backfill);
 }
 
 static const char *order_name(const Wafer__ReplayRun *run)
 {
-    return enum_name(&wafer__replay_run__order__descriptor, (int)run->order);
+    return enum_name(&wafer__scheduling__order__descriptor, (int)run->order);
 }
 
 /* ---- what is compared ---- */

@@ -25,6 +25,7 @@ static const struct {
     { "site-file", &wafer__site__descriptor, "Site" },
     { "platform-file", &wafer__platform__descriptor, "Platform" },
     { "roles-file", &wafer__roles__descriptor, "Roles" },
+    { "scheduling-file", &wafer__scheduling__descriptor, "Scheduling" },
     { "client-file", &wafer__client__descriptor, "Client" },
     { "wafer.job/v1", &wafer__job_item__descriptor, NULL },
     { "wafer.job.list/v1", &wafer__job_list__descriptor, NULL },

@@ -20,6 +20,7 @@ libdaemon_a_SOURCES = \
   daemon/restore.c daemon/restore.h \
   daemon/ring.c daemon/ring.h \
   daemon/roles.c daemon/roles.h \
+  daemon/scheduling.c daemon/scheduling.h \
   daemon/session.c daemon/session.h \
   daemon/settings.c daemon/settings.h \
   daemon/sight.c daemon/sight.h \

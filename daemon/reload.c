@@ -97,17 +97,51 @@ static void compare_platforms(const struct comparison *comparison)
 
 /* ---- policies ---- */
 
+/* Of one policy file; `running` and `fresh` may be NULL. */
+static int may_follow(const char *dir, const char *name, const ProtobufCMessage *running,
+                      uint64_t running_serial, const ProtobufCMessage *fresh, uint64_t fresh_serial,
+                      struct buffer *errors)
+{
+    if (!running || !fresh || fresh_serial > running_serial || message_is_equal(running, fresh))
+        return 0;
+    buffer_format(errors,
+                  "%s/%s: serial: %" PRIu64 " is not above %" PRIu64
+                  ", that of the rules in force, which say something else\n",
+                  dir, name, fresh_serial, running_serial);
+    return -EINVAL;
+}
+
 int settings_may_follow(const struct settings *running, const struct settings *fresh,
                         struct buffer *errors)
 {
-    if (!running->roles || !fresh->roles || fresh->roles->serial > running->roles->serial ||
-        message_is_equal(&running->roles->base, &fresh->roles->base))
-        return 0;
-    buffer_format(errors,
-                  "%s/roles.yaml: serial: %" PRIu64 " is not above %" PRIu64
-                  ", that of the rules in force, which say something else\n",
-                  fresh->site->policies_dir, fresh->roles->serial, running->roles->serial);
-    return -EINVAL;
+    const char *dir = fresh->site ? fresh->site->policies_dir : NULL;
+    const Wafer__Roles *roles = running->roles, *fresh_roles = fresh->roles;
+    const Wafer__Scheduling *rules = running->scheduling, *fresh_rules = fresh->scheduling;
+    int r = may_follow(dir, "roles.yaml", roles ? &roles->base : NULL, roles ? roles->serial : 0,
+                       fresh_roles ? &fresh_roles->base : NULL,
+                       fresh_roles ? fresh_roles->serial : 0, errors);
+    int s = may_follow(dir, "scheduling.yaml", rules ? &rules->base : NULL,
+                       rules ? rules->serial : 0, fresh_rules ? &fresh_rules->base : NULL,
+                       fresh_rules ? fresh_rules->serial : 0, errors);
+
+    return r < 0 ? r : s;
+}
+
+/* A file that is not there any more gives way to what holds without one. */
+static void apply_scheduling(struct settings *running, struct settings *fresh,
+                             struct reload_report *report)
+{
+    uint64_t before = running->scheduling ? running->scheduling->serial : 0;
+    uint64_t after = fresh->scheduling ? fresh->scheduling->serial : 0;
+
+    if (before == after)
+        return;
+    buffer_format(&report->applied, "scheduling.yaml: serial %" PRIu64 " -> %" PRIu64 "\n", before,
+                  after);
+    report->applied_count++;
+    wafer__scheduling__free_unpacked(running->scheduling, NULL);
+    running->scheduling = TAKE(fresh->scheduling);
+    running->schedule = fresh->schedule;
 }
 
 static void apply_roles(struct settings *running, struct settings *fresh,
@@ -173,6 +207,7 @@ void settings_apply(struct settings *running, struct settings *fresh, struct rel
     struct comparison comparison = { running, fresh, report };
 
     apply_roles(running, fresh, report);
+    apply_scheduling(running, fresh, report);
     apply_classes(running, fresh, report);
     compare_platforms(&comparison);
     bind_differ(&running->site->base, &fresh->site->base, on_difference, &comparison);
@@ -239,6 +274,7 @@ void daemon_set_policies(struct daemon *daemon)
         core_set_access(daemon->core, TAKE(settings->access));
     for (size_t i = 0; i < settings->pool_count; i++)
         core_set_classes(daemon->core, i, settings->pools[i].classes);
+    core_set_schedule(daemon->core, &settings->schedule);
 }
 
 void reload(struct daemon *daemon, uid_t uid)

@@ -11,6 +11,7 @@
 #include "model/limits.h"
 #include "net/address.h"
 #include "roles.h"
+#include "scheduling.h"
 #include "webhook_settings.h"
 
 #define LEASE_US       (15 * SECOND_US)
@@ -83,6 +84,16 @@ static void read_roles(struct settings *settings, const char *dir, struct buffer
     owned(findings_done) struct findings findings = { .file = path, .lines = errors };
 
     roles_read(&findings, &settings->roles, &settings->access);
+}
+
+static void read_scheduling(struct settings *settings, const char *dir, struct buffer *errors)
+{
+    owned(free) char *path = text_format("%s/scheduling.yaml", dir);
+    owned(findings_done) struct findings findings = { .file = path, .lines = errors };
+
+    scheduling_read(&findings, &settings->scheduling);
+    if (settings->scheduling)
+        settings->schedule = scheduling_rules(settings->scheduling);
 }
 
 /* ---- the site ---- */
@@ -169,6 +180,7 @@ struct settings *settings_free(struct settings *settings)
     webhook_settings_free(settings);
     wafer__site__free_unpacked(settings->site, NULL);
     wafer__roles__free_unpacked(settings->roles, NULL);
+    wafer__scheduling__free_unpacked(settings->scheduling, NULL);
     access_free(settings->access);
     free(settings->path);
     free(settings->state_dir);
@@ -200,8 +212,11 @@ int settings_read(const char *path, struct settings **ret, struct buffer *errors
     for (size_t i = 0; i < site->n_pools; i++)
         add_pool(settings, site->pools[i]->name, site->pools[i]->platform,
                  classes_of(site->pools[i]), errors);
-    if (site->policies_dir)
+    settings->schedule = scheduling_default();
+    if (site->policies_dir) {
         read_roles(settings, site->policies_dir, errors);
+        read_scheduling(settings, site->policies_dir, errors);
+    }
     if (errors->length > 0)
         return -EINVAL;
     *ret = TAKE(settings);
@@ -223,6 +238,7 @@ int settings_dev(const struct options *options, const char *platforms_dir, struc
     settings->speed = options->speed;
     settings->lease_us = DEV_LEASE_US;
     settings->snapshot_every = SNAPSHOT_EVERY;
+    settings->schedule = scheduling_default();
     for (size_t i = 0; i < options->pool_count; i++)
         add_pool(settings, options->pools[i].name, options->pools[i].platform, 0, errors);
     if (errors->length > 0)

@@ -11,6 +11,7 @@
 #include "notify/secret.h"
 #include "options.h"
 #include "platform.pb-c.h"
+#include "policy.pb-c.h"
 #include "site.pb-c.h"
 
 struct settings {
@@ -21,6 +22,8 @@ struct settings {
     size_t pool_count;
     Wafer__Roles *roles;           /* NULL: as built in */
     struct access *access;         /* compiled of them, until the core takes it */
+    Wafer__Scheduling *scheduling; /* NULL: there is no such file */
+    struct schedule_rules schedule;
     struct core_webhook *webhooks; /* their URLs are in `site` */
     struct secret **secrets;       /* of each; NULL: none, or a credential that is not here */
     size_t webhook_count;

@@ -43,6 +43,7 @@ static struct core *new_core(const struct settings *settings)
         .operator_uid = geteuid(),
         .version = PACKAGE_VERSION,
         .protocol = NET_MAJOR,
+        .schedule = settings->schedule,
         .webhooks = settings->webhooks,
         .webhook_count = settings->webhook_count,
         .notify_allow = settings->notify_allow,

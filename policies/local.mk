@@ -7,7 +7,7 @@ dist_platforms_DATA = \
   policies/platforms/h100x8.yaml \
   policies/platforms/ipu-pod16.yaml
 
-EXTRA_DIST += policies/roles.yaml
+EXTRA_DIST += policies/roles.yaml policies/scheduling.yaml
 
 # A waferd that is not installed finds the platforms beside itself, also when it was built elsewhere.
 all-local: platforms-beside

@@ -161,6 +161,10 @@ void scheduler_set_rules(struct scheduler *scheduler, const struct schedule_rule
 {
     struct waiting before = scheduler->waiting;
 
+    if (rules->backfill == scheduler->rules.backfill && rules->order == scheduler->rules.order &&
+        rules->depth == scheduler->rules.depth)
+        return;
+
     give_back_from(scheduler, waiting_first(&scheduler->waiting));
     for (size_t i = 0; i < scheduler->domain_count; i++) {
         struct domain *domain = &scheduler->domains[i];

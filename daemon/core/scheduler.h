@@ -82,7 +82,7 @@ struct scheduler *scheduler_new(const struct schedule_rules *rules); /* without 
 struct scheduler *scheduler_free(struct scheduler *scheduler);       /* always NULL */
 void scheduler_add_domain(struct scheduler *scheduler); /* the next number, from 0; no system */
 
-/* Other rules from the next pass on: everything is planned anew. */
+/* Other rules from the next pass on: everything is planned anew. The same change nothing. */
 void scheduler_set_rules(struct scheduler *scheduler, const struct schedule_rules *rules);
 const struct schedule_rules *scheduler_rules(const struct scheduler *scheduler);
 

@@ -97,8 +97,8 @@ void answer_add(Wafer__Replay *answer, const struct trace *trace,
 
     wafer__replay_run__init(run);
     run->systems = options->systems;
-    run->backfill = (Wafer__ReplayRun__Backfill)options->rules.backfill;
-    run->order = (Wafer__ReplayRun__Order)options->rules.order;
+    run->backfill = (Wafer__Scheduling__Backfill)options->rules.backfill;
+    run->order = (Wafer__Scheduling__Order)options->rules.order;
     run->measures = measures_new(&measured->all);
     run->utilisation_ppm = (uint32_t)rounded(measured->utilisation, 1e6);
     run->too_wide = result->too_wide;

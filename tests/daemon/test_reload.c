@@ -177,6 +177,34 @@ START_TEST(other_rules_follow_under_a_higher_serial_alone)
 }
 END_TEST
 
+/* scheduling.yaml of a serial, beside a roles.yaml that stays the same; NULL: none. */
+static struct settings *settings_with_scheduling(unsigned serial, const char *backfill)
+{
+    if (backfill)
+        write_file("scheduling.yaml",
+                   text_format("apiVersion: wafer/v1\nkind: Scheduling\nserial: %u\n"
+                               "backfill: %s\n",
+                               serial, backfill));
+    return settings_with_roles(3, "internal");
+}
+
+START_TEST(scheduling_changes_at_once_and_under_a_higher_serial_alone)
+{
+    owned(buffer_done) struct buffer errors = BUFFER_EMPTY;
+
+    running = settings_with_scheduling(0, NULL);
+    ck_assert_int_eq(running->schedule.backfill, SCHEDULE_BACKFILL_EASY);
+    fresh = settings_with_scheduling(1, "conservative");
+    ck_assert_int_eq(settings_may_follow(running, fresh, &errors), 0);
+    settings_apply(running, fresh, &report);
+    ck_assert_int_eq(running->schedule.backfill, SCHEDULE_BACKFILL_CONSERVATIVE);
+    assert_report("scheduling.yaml: serial 0 -> 1\n", "");
+    fresh = settings_free(fresh);
+    fresh = settings_with_scheduling(1, "none");
+    ck_assert_int_eq(settings_may_follow(running, fresh, &errors), -EINVAL);
+}
+END_TEST
+
 START_TEST(a_class_that_a_pool_takes_changes_at_once)
 {
     running = settings_of(CS3);
@@ -197,6 +225,7 @@ int main(void)
     tcase_add_test(tcase, what_is_applied_holds_and_what_waits_does_not);
     tcase_add_test(tcase, a_platform_file_that_has_changed_waits_and_is_told_once);
     tcase_add_test(tcase, rules_that_are_new_to_the_site_hold_at_once_and_nothing_of_them_waits);
+    tcase_add_test(tcase, scheduling_changes_at_once_and_under_a_higher_serial_alone);
     tcase_add_test(tcase, other_rules_follow_under_a_higher_serial_alone);
     tcase_add_test(tcase, a_class_that_a_pool_takes_changes_at_once);
     suite_add_tcase(suite, tcase);

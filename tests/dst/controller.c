@@ -11,7 +11,15 @@
 
 #define LEASE_MARGIN_US (LEASE_US / 2)
 
-static struct core *make_core(void)
+/* The rules of a site stay over its restarts. */
+static struct schedule_rules rules_of(const struct world *world)
+{
+    return (struct schedule_rules){ .backfill = (enum schedule_backfill)(world->seed % 4),
+                                    .order = (enum schedule_order)(world->seed / 4 % 3),
+                                    .depth = world->seed / 12 % 2 ? 3 : 0 };
+}
+
+static struct core *make_core(const struct world *world)
 {
     static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR", 0 },
                                               { "gpu", "gpu-test", 360000000, "EUR", 0 } };
@@ -20,6 +28,7 @@ static struct core *make_core(void)
                                         .lease_us = LEASE_US,
                                         .lease_margin_us = LEASE_MARGIN_US,
                                         .operator_uid = 0,
+                                        .schedule = rules_of(world),
                                         .webhooks = &webhook,
                                         .webhook_count = 1 };
 
@@ -534,8 +543,8 @@ void controller_start(struct world *world)
 
     if (controller->core)
         return;
-    controller->core = make_core();
-    controller->shadow = make_core();
+    controller->core = make_core(world);
+    controller->shadow = make_core(world);
     load_snapshot(world);
     size_t changed = rot(world), count = controller->count;
     replay(world, controller->core, changed);

@@ -1,0 +1,17 @@
+/* scheduling — scheduling.yaml from its file to the rules of the scheduler. */
+#ifndef WAFERD_SCHEDULING_H
+#define WAFERD_SCHEDULING_H
+
+#include "core/scheduler.h"
+#include "findings.h"
+#include "policy.pb-c.h"
+
+/* What holds without a file. */
+struct schedule_rules scheduling_default(void);
+
+/* `findings` names the file. *ret is NULL, and that no error, when it is not there.
+ * -EINVAL  something is wrong with it */
+int scheduling_read(struct findings *findings, Wafer__Scheduling **ret);
+struct schedule_rules scheduling_rules(const Wafer__Scheduling *file);
+
+#endif
