@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "daemon.h"
 #include "net/client.h"
@@ -33,7 +34,8 @@ struct doctor {
     Wafer__Doctor *ret;
     size_t capacity;
     struct vault *vault;
-    uint64_t missing; /* manifests */
+    struct map suspects; /* numbers of checkpoints whose manifest was not there at the first look */
+    uint64_t missing;    /* manifests */
 };
 
 static const Wafer__Finding__Verdict OK = WAFER__FINDING__VERDICT__OK,
@@ -137,24 +139,42 @@ static struct vault_place place_of(const Wafer__CheckpointState *checkpoint)
                                  checkpoint->fence->epoch };
 }
 
-static void on_checkpoint(void *userdata, const Wafer__CheckpointState *checkpoint)
+/* Is the manifest of the checkpoint there, and as the journal says? */
+static bool has_manifest(const struct doctor *doctor, const Wafer__CheckpointState *checkpoint,
+                         struct diag *diag)
 {
-    struct doctor *doctor = userdata;
     struct vault_place place = place_of(checkpoint);
     Wafer__Manifest *manifest;
     struct digest digest;
-    struct diag diag;
     bool has_digest = checkpoint->manifest_digest.len == DIGEST_BYTES;
 
-    if (!doctor->vault)
-        return;
     if (has_digest)
         memcpy(digest.bytes, checkpoint->manifest_digest.data, DIGEST_BYTES);
-    if (vault_manifest_read(doctor->vault, &place, has_digest ? &digest : NULL, &manifest, &diag) ==
-        0) {
-        wafer__manifest__free_unpacked(manifest, NULL);
+    if (vault_manifest_read(doctor->vault, &place, has_digest ? &digest : NULL, &manifest, diag) <
+        0)
+        return false;
+    wafer__manifest__free_unpacked(manifest, NULL);
+    return true;
+}
+
+static void suspect(void *userdata, const Wafer__CheckpointState *checkpoint)
+{
+    struct doctor *doctor = userdata;
+    struct diag diag;
+
+    if (doctor->vault && !has_manifest(doctor, checkpoint, &diag))
+        map_put(&doctor->suspects, checkpoint->number, doctor);
+}
+
+/* Between the journal and the vault a controller that runs may have deleted it, as it should: what
+ * the journal still names at a second look is missing. */
+static void look_again(void *userdata, const Wafer__CheckpointState *checkpoint)
+{
+    struct doctor *doctor = userdata;
+    struct diag diag;
+
+    if (!map_get(&doctor->suspects, checkpoint->number) || has_manifest(doctor, checkpoint, &diag))
         return;
-    }
     if (doctor->missing++ < MISSING_TOLD)
         find(doctor, "vault", FAIL,
              "'wafer ckpt verify' marks it, and its job goes on from an older one", "%s",
@@ -220,7 +240,11 @@ static void check_state(struct doctor *doctor, struct store_check *state)
     if (!check_directory(doctor, "state", doctor->place->state_dir))
         return;
     check_room(doctor, "state", doctor->place->state_dir);
-    if (store_check(doctor->place->state_dir, on_checkpoint, doctor, state, &diag) < 0) {
+    int r = store_check(doctor->place->state_dir, suspect, doctor, state, &diag);
+    if (r >= 0 && map_count(&doctor->suspects))
+        r = store_check(doctor->place->state_dir, look_again, doctor, state, &diag);
+    map_done(&doctor->suspects);
+    if (r < 0) {
         find(doctor, "journal", FAIL, "put a copy of the whole directory in its place", "%s",
              diag.text);
         return;
