@@ -172,6 +172,7 @@ static void on_timer(struct core *core)
             break;
         }
     }
+    core->pass_wanted |= schedule_next(core) <= core->now_us;
     deliveries_due(core);
     host_check_leases(core);
 }
@@ -302,11 +303,9 @@ void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_
     int64_t lease_us = host_next_lease(core);
 
     *ret_time_us = timer ? timer->due_us : INT64_MAX;
-    for (size_t i = 0; i < core->pool_count; i++) {
-        int64_t due_us = scheduler_next(core->pools[i].scheduler);
-        if (due_us < *ret_time_us)
-            *ret_time_us = due_us;
-    }
+    int64_t pass_us = schedule_next(core);
+    if (pass_us < *ret_time_us)
+        *ret_time_us = pass_us;
     *ret_mono_us = retry && retry->due_us < lease_us ? retry->due_us : lease_us;
 }
 

@@ -522,3 +522,17 @@ void schedule_pass(struct core *core)
         if (!core->pools[i].stopped)
             scheduler_pass(core->pools[i].scheduler, core->now_us, on_grant, core);
 }
+
+/* Where no pass goes, nothing is due. */
+int64_t schedule_next(const struct core *core)
+{
+    int64_t next_us = INT64_MAX;
+
+    for (size_t i = 0; i < core->pool_count && !core->journal_full; i++) {
+        const struct pool *pool = &core->pools[i];
+        int64_t due_us = pool->stopped ? INT64_MAX : scheduler_next(pool->scheduler);
+        if (due_us < next_us)
+            next_us = due_us;
+    }
+    return next_us;
+}

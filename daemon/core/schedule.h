@@ -31,6 +31,9 @@ void schedule_review(struct core *core, struct job *job);
 /* Fewer of its elements run or wait than before. */
 void schedule_array_opened(struct core *core, struct array *array);
 
+/* When a pass has something to do although nothing happens; INT64_MAX: never. */
+int64_t schedule_next(const struct core *core);
+
 /* How many systems the job gets when it starts. */
 uint32_t schedule_systems_for(const struct core *core, const struct job *job);
 /* Would this reason keep the PENDING job from starting, whatever else does? For those that are the
