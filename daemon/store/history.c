@@ -38,7 +38,7 @@ static const char *const sql[STATEMENTS] = {
     [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [PUT_UPDATED] = "INSERT OR REPLACE INTO updated VALUES (?1, ?2)",
     [CHANGE_JOB] = "UPDATE job SET view = ?4, state = ?5 WHERE id = ?1",
-    [ADD_JOB] = "INSERT INTO job VALUES (?1, ?2, ?3, ?4, ?5)",
+    [ADD_JOB] = "INSERT INTO job VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
     [COUNT_JOB] = "INSERT INTO ended VALUES (?1, 1) ON CONFLICT DO UPDATE SET count = count + 1",
     [PUT_CHECKPOINT] = "INSERT INTO checkpoint VALUES (?1, ?2, ?3, ?4)"
                        " ON CONFLICT DO UPDATE SET step = ?3, body = ?4",
@@ -204,17 +204,17 @@ static int put_job(struct history *history, const Wafer__Record *record, enum st
     return step(history, which, diag);
 }
 
-/* A job ends once, but a later record may bring a newer view of it. */
+/* A job ends once, but a later record may bring a newer view of it. It is added first, because
+ * most jobs bring no second view, and to look for a row that is not there costs a search. */
 static int add_job(struct history *history, const Wafer__Record *record, struct diag *diag)
 {
     pack(&history->packed, &record->view->base);
     pack(&history->packed_state, &record->job_state->base);
-    int r = put_job(history, record, CHANGE_JOB, diag);
-    if (r < 0 || sqlite3_changes(history->database))
-        return r;
-    r = put_job(history, record, ADD_JOB, diag);
+    int r = put_job(history, record, ADD_JOB, diag);
     if (r < 0)
         return r;
+    if (!sqlite3_changes(history->database))
+        return put_job(history, record, CHANGE_JOB, diag);
     database_bind(history->statements[COUNT_JOB], 1, record->job_state->uid);
     return step(history, COUNT_JOB, diag);
 }
