@@ -106,6 +106,9 @@ enum flag_id {
     FLAG_SCHEDULE,
     FLAG_PICTURE,
     FLAG_STRICT,
+    FLAG_FAILURES,
+    FLAG_SEED,
+    FLAG_CHECKPOINTS,
     FLAGS,
 };
 /* A verb has a bit for each flag that does not work everywhere. */

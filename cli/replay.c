@@ -17,8 +17,9 @@
 #define HELPER "wafer-replay"
 
 static const enum flag_id passed_on[] = {
-    FLAG_REPLAY_SYSTEMS, FLAG_BACKFILL, FLAG_ORDER,   FLAG_ESTIMATES,
-    FLAG_TIES,           FLAG_SCHEDULE, FLAG_PICTURE, FLAG_STRICT,
+    FLAG_REPLAY_SYSTEMS, FLAG_BACKFILL, FLAG_ORDER,       FLAG_ESTIMATES,
+    FLAG_TIES,           FLAG_SCHEDULE, FLAG_PICTURE,     FLAG_STRICT,
+    FLAG_FAILURES,       FLAG_SEED,     FLAG_CHECKPOINTS,
 };
 
 static void replay_arguments(const struct command *command,
@@ -107,6 +108,11 @@ static uint64_t fairness(const Wafer__ReplayRun *run)
     return run->has_fairness_ppm ? run->fairness_ppm : 0;
 }
 
+static uint64_t lost(const Wafer__ReplayRun *run)
+{
+    return run->lost_system_s;
+}
+
 static struct unit_text seconds_text(uint64_t seconds)
 {
     return units_seconds((int64_t)seconds);
@@ -135,12 +141,26 @@ static struct unit_text ratio_text(uint64_t ppm)
     return units_decimal((int64_t)ppm, 3);
 }
 
+static struct unit_text hours_text(uint64_t seconds)
+{
+    return units_grouped(seconds / 3600);
+}
+
+enum { FAIRNESS = 7, LOST = 8 }; /* which not every run has */
 static const struct measure measures[] = {
     { "WAIT", mean_wait, ms_text, false },         { "MEDIAN", median_wait, seconds_text, false },
     { "90TH", wait_90, seconds_text, false },      { "LONGEST", longest_wait, seconds_text, false },
     { "SLOWDOWN", slowdown, milli_text, false },   { "USED", utilisation, percent_text, true },
     { "MAKESPAN", makespan, seconds_text, false }, { "FAIRNESS", fairness, ratio_text, true },
+    { "LOST", lost, hours_text, false },
 };
+
+static bool has_measure(const Wafer__ReplayRun *run, size_t measure)
+{
+    return measure == FAIRNESS ? run->has_fairness_ppm
+           : measure == LOST   ? run->has_lost_system_s
+                               : true;
+}
 
 /* Of several runs, is this the best (or one of the best) by that measure? */
 static bool is_best(const Wafer__Replay *replay, size_t run, const struct measure *measure)
@@ -164,11 +184,14 @@ static const struct column columns[] = {
     { "JOBS", 0, 3, true },    { "WAIT", 0, 0, true },      { "MEDIAN", 0, 4, true },
     { "90TH", 0, 2, true },    { "LONGEST", 0, 5, true },   { "SLOWDOWN", 0, 0, true },
     { "USED", 0, 0, true },    { "MAKESPAN", 0, 6, true },  { "FAIRNESS", 0, 1, true },
+    { "LOST", 0, 0, true },
 };
 
 static void print_runs(const struct command *command, const Wafer__Replay *replay)
 {
-    owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
+    size_t shown = ELEMENTS(measures) - !replay->failures; /* LOST is the last */
+    owned(table_free) struct table *table =
+        table_new(columns, ELEMENTS(columns) - !replay->failures, &command->out);
 
     for (size_t i = 0; i < replay->n_items; i++) {
         const Wafer__ReplayRun *run = replay->items[i];
@@ -176,9 +199,9 @@ static void print_runs(const struct command *command, const Wafer__Replay *repla
         table_cell(table, STYLE_NONE, backfill_name(run));
         table_cell(table, STYLE_NONE, order_name(run));
         table_cell(table, STYLE_NONE, units_grouped(run->measures->jobs).text);
-        for (size_t m = 0; m < ELEMENTS(measures); m++) {
+        for (size_t m = 0; m < shown; m++) {
             bool best = is_best(replay, i, &measures[m]);
-            if (measures[m].of == fairness && !run->has_fairness_ppm)
+            if (!has_measure(run, m))
                 table_cell(table, STYLE_NONE, NULL);
             else
                 table_format(table, best ? STYLE_GOOD : STYLE_NONE, "%s%s", best ? "*" : "",
@@ -214,6 +237,32 @@ static void print_queues(const struct command *command, const Wafer__ReplayRun *
     table_print(table, !command_has(command, FLAG_NO_HEADER));
 }
 
+static void print_omission(const struct command *command, const Wafer__ReplayOmission *omission)
+{
+    output_line(command, "  left out %s: %s; first line %" PRIu64 ": %s",
+                units_grouped(omission->jobs).text, omission->cause, omission->line,
+                omission->text);
+}
+
+static void print_failures(const struct command *command, const Wafer__Replay *replay)
+{
+    owned(free) char *seed =
+        replay->has_seed ? text_format(", seed %" PRIu64, replay->seed) : text_copy("");
+    owned(free) char *every =
+        replay->checkpoint_s
+            ? text_format("every %s", units_seconds((int64_t)replay->checkpoint_s).text)
+            : text_copy("none");
+
+    output_line(command, "failures %s%s, checkpoints %s", replay->failures, seed, every);
+    if (replay->failure_omission)
+        print_omission(command, replay->failure_omission);
+    for (size_t i = 0; i < replay->n_items; i++)
+        output_line(command, "  %s, %s: systems failed %s times, jobs were restarted %s times",
+                    units_grouped(replay->items[i]->systems).text, backfill_name(replay->items[i]),
+                    units_grouped(replay->items[i]->failures).text,
+                    units_grouped(replay->items[i]->restarts).text);
+}
+
 static void print_people(const struct command *command, const Wafer__Replay *replay)
 {
     if (!command_has(command, FLAG_QUIET)) {
@@ -221,17 +270,15 @@ static void print_people(const struct command *command, const Wafer__Replay *rep
                     units_grouped(replay->jobs).text,
                     enum_name(&wafer__replay__estimates__descriptor, (int)replay->estimates),
                     enum_name(&wafer__replay__ties__descriptor, (int)replay->ties));
-        for (size_t i = 0; i < replay->n_omissions; i++) {
-            const Wafer__ReplayOmission *omission = replay->omissions[i];
-            output_line(command, "  left out %s: %s; first line %" PRIu64 ": %s",
-                        units_grouped(omission->jobs).text, omission->cause, omission->line,
-                        omission->text);
-        }
+        for (size_t i = 0; i < replay->n_omissions; i++)
+            print_omission(command, replay->omissions[i]);
         for (size_t i = 0; i < replay->n_items; i++)
             if (replay->items[i]->too_wide)
                 output_line(command, "  left out %s: need more than %" PRIu32 " systems",
                             units_grouped(replay->items[i]->too_wide).text,
                             replay->items[i]->systems);
+        if (replay->failures)
+            print_failures(command, replay);
     }
     print_runs(command, replay);
     if (replay->n_items == 1 && replay->items[0]->n_queues)
@@ -248,8 +295,7 @@ static void print_plain(const Wafer__Replay *replay)
         output_text(&record, order_name(run));
         output_number(&record, true, run->measures->jobs);
         for (size_t m = 0; m < ELEMENTS(measures); m++)
-            output_number(&record, measures[m].of != fairness || run->has_fairness_ppm,
-                          measures[m].of(run));
+            output_number(&record, has_measure(run, m), measures[m].of(run));
         output_end(&record);
     }
 }

@@ -71,6 +71,11 @@ const struct flag flags[FLAGS] = {
                     "batch, submit-first, end-first or end-first-held (default batch)" },
     [FLAG_SCHEDULE] = { "schedule", 0, "FILE", false, "write when each job started, as CSV" },
     [FLAG_PICTURE] = { "report", 0, "FILE", false, "draw systems, queue and waits, as SVG" },
+    [FLAG_FAILURES] = { "failures", 0, "FILE|RATE", false,
+                        "systems fail: as in a record, or mtbf=30d,repair=4h" },
+    [FLAG_SEED] = { "seed", 0, "N", false, "of failures at a rate (default 1)" },
+    [FLAG_CHECKPOINTS] = { "checkpoints", 0, "DUR|none", false,
+                           "how often jobs save, where systems fail (default 1h)" },
     [FLAG_STRICT] = { "strict", 0, NULL, false, "refuse a trace with a line that is no job" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
     [FLAG_LABEL] = { "label", 0, "KEY=VALUE", false, "only jobs with this label; may be repeated" },
@@ -168,7 +173,7 @@ const struct verb verbs[] = {
     { NULL, "replay", "TRACE|-", 1, 1,
       TAKES(FLAG_REPLAY_SYSTEMS) | TAKES(FLAG_BACKFILL) | TAKES(FLAG_ORDER) |
           TAKES(FLAG_ESTIMATES) | TAKES(FLAG_TIES) | TAKES(FLAG_SCHEDULE) | TAKES(FLAG_PICTURE) |
-          TAKES(FLAG_STRICT),
+          TAKES(FLAG_STRICT) | TAKES(FLAG_FAILURES) | TAKES(FLAG_SEED) | TAKES(FLAG_CHECKPOINTS),
       "how a recorded workload would fare in a pool",
       "TRACE is in Standard Workload Format or the Philly CSV, plain or gzip. Each of several "
       "values\n"

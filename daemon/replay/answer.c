@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "replay/drive.h"
+#include "replay/failures.h"
 #include "replay/measure.h"
 #include "replay/options.h"
 #include "replay/trace.h"
@@ -32,24 +33,43 @@ static Wafer__ReplayMeasures *measures_new(const struct measures *measures)
     return ret;
 }
 
+static Wafer__ReplayOmission *omission_new(const char *cause, const struct trace_omission *omission)
+{
+    Wafer__ReplayOmission *item = NEW(Wafer__ReplayOmission);
+
+    wafer__replay_omission__init(item);
+    item->cause = text_copy(cause);
+    item->jobs = omission->count;
+    item->line = omission->line;
+    item->text = utf8_repair(omission->text, strlen(omission->text));
+    return item;
+}
+
 static void add_omissions(Wafer__Replay *answer, const struct trace *trace)
 {
     answer->omissions = memory_new(TRACE_CAUSES * sizeof(*answer->omissions));
     for (int cause = 0; cause < TRACE_CAUSES; cause++) {
         const struct trace_omission *omission = &trace->omissions[cause];
-        if (!omission->count)
-            continue;
-        Wafer__ReplayOmission *item = NEW(Wafer__ReplayOmission);
-        wafer__replay_omission__init(item);
-        item->cause = text_copy(trace_cause_text((enum trace_cause)cause));
-        item->jobs = omission->count;
-        item->line = omission->line;
-        item->text = utf8_repair(omission->text, strlen(omission->text));
-        answer->omissions[answer->n_omissions++] = item;
+        if (omission->count)
+            answer->omissions[answer->n_omissions++] =
+                omission_new(trace_cause_text((enum trace_cause)cause), omission);
     }
 }
 
-Wafer__Replay *answer_new(const struct options *options, const struct trace *trace)
+static void add_failures(Wafer__Replay *answer, const struct options *options,
+                         const struct failures *record)
+{
+    answer->failures = utf8_repair(options->failures, strlen(options->failures));
+    answer->has_checkpoint_s = true;
+    answer->checkpoint_s = (uint64_t)options->checkpoint_s;
+    answer->has_seed = options->has_rate;
+    answer->seed = options->seed;
+    if (record->malformed.count)
+        answer->failure_omission = omission_new(FAILURES_MALFORMED, &record->malformed);
+}
+
+Wafer__Replay *answer_new(const struct options *options, const struct trace *trace,
+                          const struct failures *record)
 {
     size_t runs = options->backfill_count * options->order_count *
                   (options->systems_count ? options->systems_count : 1);
@@ -63,6 +83,8 @@ Wafer__Replay *answer_new(const struct options *options, const struct trace *tra
                                                   : WAFER__REPLAY__ESTIMATES__requested;
     answer->ties = (Wafer__Replay__Ties)options->ties;
     add_omissions(answer, trace);
+    if (options->failures)
+        add_failures(answer, options, record);
     answer->items = memory_new(runs * sizeof(*answer->items));
     return answer;
 }
@@ -108,6 +130,12 @@ void answer_add(Wafer__Replay *answer, const struct trace *trace,
         run->fairness_ppm = (uint32_t)rounded(measured->fairness, 1e6);
         run->worst_user = text_format("%u", measured->worst_user);
         run->worst_slowdown_milli = rounded(measured->worst_slowdown, 1e3);
+    }
+    if (options->failures) {
+        run->has_failures = run->has_restarts = run->has_lost_system_s = true;
+        run->failures = result->failures;
+        run->restarts = result->restarts;
+        run->lost_system_s = result->lost_system_s;
     }
     add_queues(run, trace, measured);
     answer->items[answer->n_items++] = run;

@@ -5,6 +5,8 @@
 
 #include "base/memory.h"
 #include "core/core.h"
+#include "replay/failures.h"
+#include "replay/places.h"
 #include "replay/trace.h"
 
 #define SECOND_US      ((int64_t)1000000)
@@ -16,6 +18,20 @@ struct live {
     int64_t end_s;
     uint64_t started; /* the how manieth start it was */
     struct live *next_free;
+};
+
+/* The latest run of a job, where systems fail. */
+struct attempt {
+    int64_t queued_s, started_s;
+    int64_t saved_s; /* of the job, by checkpoints before this run */
+    struct list held;
+    bool was_stopped;
+};
+
+struct event {
+    int64_t time_s;
+    uint32_t system;
+    bool fails; /* or comes back */
 };
 
 struct drive {
@@ -35,6 +51,12 @@ struct drive {
     size_t arrived, ended;
     uint64_t starts;
     int64_t now_s;
+    size_t alive; /* jobs that wait or run */
+    /* where systems fail */
+    struct places *places; /* NULL: none does */
+    struct attempt *attempts;
+    struct event *events;
+    size_t event_at, event_count;
 };
 
 /* ---- jobs that are alive ---- */
@@ -77,11 +99,9 @@ static void running_push(struct drive *drive, struct live *live)
     drive->running[at] = live;
 }
 
-static struct live *running_pop(struct drive *drive)
+/* Put the job where one is missing, at `at` or below. */
+static void running_sink(struct drive *drive, size_t at, struct live *live)
 {
-    struct live *first = drive->running[0], *last = drive->running[--drive->running_count];
-    size_t at = 0;
-
     for (;;) {
         size_t child = 2 * at + 1;
         if (child >= drive->running_count)
@@ -89,13 +109,31 @@ static struct live *running_pop(struct drive *drive)
         if (child + 1 < drive->running_count &&
             ends_before(drive->running[child + 1], drive->running[child]))
             child++;
-        if (!ends_before(drive->running[child], last))
+        if (!ends_before(drive->running[child], live))
             break;
         drive->running[at] = drive->running[child];
         at = child;
     }
-    drive->running[at] = last;
+    drive->running[at] = live;
+}
+
+static struct live *running_pop(struct drive *drive)
+{
+    struct live *first = drive->running[0];
+
+    running_sink(drive, 0, drive->running[--drive->running_count]);
     return first;
+}
+
+static void running_remove(struct drive *drive, const struct live *live)
+{
+    size_t at = 0;
+
+    while (drive->running[at] != live)
+        at++;
+    for (; at; at = (at - 1) / 2) /* to the top, as if it were the next to end */
+        drive->running[at] = drive->running[(at - 1) / 2];
+    running_sink(drive, 0, drive->running[--drive->running_count]);
 }
 
 /* ---- inputs and effects ---- */
@@ -108,7 +146,14 @@ static void on_started(struct drive *drive, const struct effect *effect)
     assert(effect->type == EFFECT_STARTED);
     live->started = drive->starts++;
     live->end_s = drive->now_s + drive->trace->jobs[job].run_s;
-    drive->result->start_s[job] = drive->now_s;
+    if (drive->places) {
+        struct attempt *attempt = &drive->attempts[job];
+        live->end_s -= attempt->saved_s;
+        attempt->started_s = drive->now_s;
+        places_take(drive->places, &attempt->held, live->entry.systems, live);
+    }
+    if (drive->result->start_s[job] < 0)
+        drive->result->start_s[job] = drive->now_s;
     drive->result->end_s[job] = live->end_s;
     running_push(drive, live);
 }
@@ -129,23 +174,34 @@ static void tell(struct drive *drive, enum trace_event event, struct schedule_en
     drive->result->passes += pass;
 }
 
+/* The job waits, with so much of its run behind it. */
+static void queue(struct drive *drive, struct live *live, size_t at, int64_t saved_s, bool pass)
+{
+    const struct trace_job *job = &drive->trace->jobs[at];
+    int64_t limit_s = drive->options->actual_estimates ? job->run_s : job->request_s;
+
+    live->entry = (struct schedule_entry){
+        .number = at + 1,
+        .submitted_us = job->submit_s * SECOND_US,
+        .limit_us = (limit_s - saved_s) * SECOND_US,
+        .systems = job->systems,
+    };
+    tell(drive, TRACE_SUBMITTED, &live->entry, 0, pass);
+}
+
 static void submit(struct drive *drive, bool pass)
 {
-    const struct trace_job *job = &drive->trace->jobs[drive->arrived++];
+    size_t at = drive->arrived++;
+    const struct trace_job *job = &drive->trace->jobs[at];
 
     if (job->width > drive->options->systems) {
         drive->result->too_wide++;
         return;
     }
-    struct live *live = live_new(drive);
-
-    live->entry = (struct schedule_entry){
-        .number = drive->arrived,
-        .submitted_us = job->submit_s * SECOND_US,
-        .limit_us = (drive->options->actual_estimates ? job->run_s : job->request_s) * SECOND_US,
-        .systems = job->systems,
-    };
-    tell(drive, TRACE_SUBMITTED, &live->entry, 0, pass);
+    drive->alive++;
+    if (drive->places)
+        drive->attempts[at].queued_s = job->submit_s;
+    queue(drive, live_new(drive), at, 0, pass);
 }
 
 static void submit_due(struct drive *drive, bool pass)
@@ -155,6 +211,27 @@ static void submit_due(struct drive *drive, bool pass)
         submit(drive, pass);
 }
 
+/* What the job ran since it last started is over. */
+static void add_attempt(struct drive *drive, size_t job)
+{
+    struct replay_result *result = drive->result;
+    const struct attempt *attempt = &drive->attempts[job];
+
+    ARRAY_RESERVE(result->attempts, result->attempt_count, result->attempt_capacity);
+    result->attempts[result->attempt_count++] =
+        (struct replay_attempt){ job, attempt->queued_s, attempt->started_s, drive->now_s };
+}
+
+/* Of one that ends, what it held is free for those that start in the same instant. */
+static void give_places(struct drive *drive, const struct live *live)
+{
+    struct attempt *attempt = &drive->attempts[live->entry.number - 1];
+
+    places_give(drive->places, &attempt->held);
+    if (attempt->was_stopped)
+        add_attempt(drive, live->entry.number - 1);
+}
+
 /* Who ends now, in the order in which they started. */
 static void collect_due(struct drive *drive)
 {
@@ -162,6 +239,8 @@ static void collect_due(struct drive *drive)
     while (drive->running_count && drive->running[0]->end_s == drive->now_s) {
         ARRAY_RESERVE(drive->due, drive->due_count, drive->due_capacity);
         drive->due[drive->due_count++] = running_pop(drive);
+        if (drive->places)
+            give_places(drive, drive->due[drive->due_count - 1]);
     }
 }
 
@@ -178,6 +257,7 @@ static void end_due(struct drive *drive, bool pass, replay_progress_fn progress,
     for (size_t i = 0; i < drive->due_count; i++) {
         tell(drive, TRACE_ENDED, &drive->due[i]->entry, 0, pass);
         live_free(drive, drive->due[i]);
+        drive->alive--;
         if (progress && ++drive->ended % PROGRESS_EVERY == 0)
             progress(userdata, drive->ended, drive->trace->count);
     }
@@ -191,11 +271,88 @@ static int64_t next_s(const struct drive *drive)
         next = drive->trace->jobs[drive->arrived].submit_s;
     if (drive->running_count && drive->running[0]->end_s < next)
         next = drive->running[0]->end_s;
+    if (drive->event_at < drive->event_count && (drive->alive || next < INT64_MAX) &&
+        drive->events[drive->event_at].time_s < next)
+        next = drive->events[drive->event_at].time_s;
     core_next(drive->core, &due_us, &lease_us);
     if (due_us < INT64_MAX && due_us / SECOND_US < next && due_us / SECOND_US > drive->now_s)
         next = due_us / SECOND_US;
     return next;
 }
+
+/* ---- systems that fail ---- */
+
+static void stop(struct drive *drive, struct live *live)
+{
+    size_t job = live->entry.number - 1;
+    struct attempt *attempt = &drive->attempts[job];
+    int64_t ran_s = drive->now_s - attempt->started_s, every_s = drive->options->checkpoint_s;
+    int64_t lost_s = every_s ? ran_s % every_s : ran_s;
+
+    running_remove(drive, live);
+    places_give(drive->places, &attempt->held);
+    tell(drive, TRACE_ENDED, &live->entry, 0, false);
+    add_attempt(drive, job);
+    attempt->saved_s += ran_s - lost_s;
+    attempt->queued_s = drive->now_s;
+    attempt->was_stopped = true;
+    drive->result->lost_system_s += (uint64_t)lost_s * live->entry.systems;
+    drive->result->restarts++;
+    queue(drive, live, job, attempt->saved_s, false);
+}
+
+static void system_event(struct drive *drive, const struct event *event)
+{
+    if (event->fails) {
+        struct live *live = places_holder(drive->places, event->system);
+        if (live)
+            stop(drive, live);
+        places_close(drive->places, event->system);
+        drive->result->failures++;
+    } else {
+        places_open(drive->places, event->system);
+    }
+    tell(drive, TRACE_SYSTEMS, NULL, event->fails ? -1 : 1, false);
+}
+
+static void events_due(struct drive *drive)
+{
+    size_t before = drive->event_at;
+
+    while (drive->event_at < drive->event_count &&
+           drive->events[drive->event_at].time_s <= drive->now_s)
+        system_event(drive, &drive->events[drive->event_at++]);
+    if (drive->event_at > before)
+        tell(drive, TRACE_PASS, NULL, 0, true);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct event *one = a, *other = b;
+
+    if (one->time_s != other->time_s)
+        return one->time_s < other->time_s ? -1 : 1;
+    if (one->fails != other->fails)
+        return one->fails ? 1 : -1;
+    return (one->system > other->system) - (one->system < other->system);
+}
+
+static void expect_failures(struct drive *drive, const struct failures *failures)
+{
+    drive->places = places_new(drive->options->systems);
+    drive->attempts = memory_new((drive->trace->count + 1) * sizeof(*drive->attempts));
+    drive->events = memory_new((2 * failures->count + 1) * sizeof(*drive->events));
+    for (size_t i = 0; i < failures->count; i++) {
+        const struct failure *failure = &failures->items[i];
+        drive->events[drive->event_count++] =
+            (struct event){ failure->time_s, failure->system, true };
+        drive->events[drive->event_count++] =
+            (struct event){ failure->time_s + failure->down_s, failure->system, false };
+    }
+    qsort(drive->events, drive->event_count, sizeof(*drive->events), by_time);
+}
+
+/* ---- the run ---- */
 
 static void instant(struct drive *drive, replay_progress_fn progress, void *userdata)
 {
@@ -226,6 +383,7 @@ static void instant(struct drive *drive, replay_progress_fn progress, void *user
     }
     if (is_quiet) /* a reservation is due */
         tell(drive, TRACE_PASS, NULL, 0, true);
+    events_due(drive);
 }
 
 static struct core *core_of(const struct replay_options *options)
@@ -250,6 +408,8 @@ void replay_run(const struct trace *trace, const struct replay_options *options,
     for (size_t i = 0; i < trace->count; i++)
         ret->start_s[i] = ret->end_s[i] = -1;
     drive.core = core_of(options);
+    if (options->failures)
+        expect_failures(&drive, options->failures);
     drive.now_s = trace->count ? trace->jobs[0].submit_s : 0;
     tell(&drive, TRACE_SYSTEMS, NULL, options->systems, false);
     drive.now_s--;
@@ -265,10 +425,14 @@ void replay_run(const struct trace *trace, const struct replay_options *options,
     free(drive.blocks);
     free(drive.running);
     free(drive.due);
+    places_free(drive.places);
+    free(drive.attempts);
+    free(drive.events);
 }
 
 void replay_result_done(struct replay_result *result)
 {
     free(result->start_s);
     free(result->end_s);
+    free(result->attempts);
 }

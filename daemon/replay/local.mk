@@ -4,10 +4,12 @@ libreplay_a_SOURCES = \
   daemon/replay/answer.c daemon/replay/answer.h \
   daemon/replay/axis.c daemon/replay/axis.h \
   daemon/replay/drive.c daemon/replay/drive.h \
+  daemon/replay/failures.c daemon/replay/failures.h \
   daemon/replay/lines.c daemon/replay/lines.h \
   daemon/replay/measure.c daemon/replay/measure.h \
   daemon/replay/options.c daemon/replay/options.h \
   daemon/replay/picture.c daemon/replay/picture.h \
+  daemon/replay/places.c daemon/replay/places.h \
   daemon/replay/report.c daemon/replay/report.h \
   daemon/replay/rows.c daemon/replay/rows.h \
   daemon/replay/series.c daemon/replay/series.h \

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "replay/answer.h"
+#include "replay/failures.h"
 #include "replay/measure.h"
 #include "replay/options.h"
 #include "replay/report.h"
@@ -134,6 +135,58 @@ static int write_answer(const Wafer__Replay *answer)
     return fwrite(packed, 1, length, stdout) == length && fflush(stdout) == 0 ? 0 : EX_IOERR;
 }
 
+/* ---- systems that fail ---- */
+
+static int read_record(const struct options *options, struct failures *ret)
+{
+    struct diag diag;
+    int fd = open(options->failures, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0) {
+        owned(free) char *text = text_format(
+            "--failures: \"%s\" is neither a rate like mtbf=30d,repair=4h nor a file: %s",
+            options->failures, strerror(errno));
+        return fail(EX_NOINPUT, text);
+    }
+    int r = failures_read(fd, options->failures, ret, &diag);
+    if (r < 0)
+        return fail(r == -EBADMSG || r == -E2BIG ? EX_DATAERR : EX_IOERR, diag.text);
+    if (options->strict && ret->malformed.count) {
+        owned(free) char *text =
+            text_format("%s:%llu: %s, as %llu lines in all", options->failures,
+                        (unsigned long long)ret->malformed.line, FAILURES_MALFORMED,
+                        (unsigned long long)ret->malformed.count);
+        failures_done(ret);
+        return fail(EX_DATAERR, text);
+    }
+    return 0;
+}
+
+/* When the last job would end if nobody had to wait. */
+static int64_t last_end_s(const struct trace *trace)
+{
+    int64_t last_s = 0;
+
+    for (size_t i = 0; i < trace->count; i++)
+        if (trace->jobs[i].submit_s + trace->jobs[i].run_s > last_s)
+            last_s = trace->jobs[i].submit_s + trace->jobs[i].run_s;
+    return last_s;
+}
+
+/* Those of one run. */
+static int choose_failures(const struct options *options, const struct trace *trace,
+                           const struct failures *record, uint32_t systems, struct failures *ret)
+{
+    int64_t begin_s = trace->count ? trace->jobs[0].submit_s : 0;
+    struct diag diag;
+
+    int r = options->has_rate ? failures_draw(&options->rate, options->seed, systems, begin_s,
+                                              last_end_s(trace), ret, &diag)
+                              : failures_take(record, systems, begin_s, ret, &diag);
+
+    return r < 0 ? fail(EX_USAGE, diag.text) : 0;
+}
+
 /* ---- runs ---- */
 
 static int run(const struct options *options, const struct trace *trace,
@@ -159,9 +212,10 @@ static int run(const struct options *options, const struct trace *trace,
     return exit;
 }
 
-static int run_all(struct options *options, const struct trace *trace)
+static int run_all(const struct options *options, const struct trace *trace,
+                   const struct failures *record)
 {
-    Wafer__Replay *answer = answer_new(options, trace);
+    Wafer__Replay *answer = answer_new(options, trace, record);
     struct progress progress = { .is_terminal = isatty(STDERR_FILENO) };
     int exit = 0;
 
@@ -174,8 +228,15 @@ static int run_all(struct options *options, const struct trace *trace)
                        .backfill = options->backfill[i % options->backfill_count] },
             .actual_estimates = options->actual_estimates,
             .ties = options->ties,
+            .checkpoint_s = options->checkpoint_s,
         };
-        exit = run(options, trace, &chosen, &progress, answer);
+        owned(failures_done) struct failures failures = { .items = NULL };
+        if (options->failures) {
+            exit = choose_failures(options, trace, record, chosen.systems, &failures);
+            chosen.failures = &failures;
+        }
+        if (!exit)
+            exit = run(options, trace, &chosen, &progress, answer);
     }
     if (!exit)
         exit = write_answer(answer);
@@ -185,6 +246,7 @@ static int run_all(struct options *options, const struct trace *trace)
 
 int main(int argc, char **argv)
 {
+    owned(failures_done) struct failures record = { .items = NULL };
     struct options options;
     struct trace trace;
     struct diag diag;
@@ -198,9 +260,12 @@ int main(int argc, char **argv)
         options.systems[0] = trace.machine;
         options.systems_count = 1;
     }
-    exit = options.systems[0] ? run_all(&options, &trace)
-                              : fail(EX_USAGE, "the trace does not say how large its machine was: "
-                                               "give --systems N");
+    if (!options.systems[0])
+        exit = fail(EX_USAGE, "the trace does not say how large its machine was: give --systems N");
+    if (!exit && options.failures && !options.has_rate)
+        exit = read_record(&options, &record);
+    if (!exit)
+        exit = run_all(&options, &trace, &record);
     trace_done(&trace);
     return exit;
 }

@@ -8,10 +8,11 @@
 
 #define SLOWDOWN_BOUND_S 10
 
-static double slowdown(const struct trace_job *job, int64_t wait_s)
+/* Of what it would have taken alone; with failures it may have run more than once. */
+static double slowdown(const struct trace_job *job, int64_t end_s)
 {
     int64_t run_s = job->run_s > SLOWDOWN_BOUND_S ? job->run_s : SLOWDOWN_BOUND_S;
-    double ratio = (double)(wait_s + job->run_s) / (double)run_s;
+    double ratio = (double)(end_s - job->submit_s) / (double)run_s;
 
     return ratio > 1 ? ratio : 1;
 }
@@ -29,7 +30,7 @@ static void sums_add(struct sums *sums, const struct trace_job *job, int64_t sta
     int64_t wait_s = start_s - job->submit_s;
 
     sums->measures.mean_wait_s += (double)wait_s;
-    sums->measures.mean_slowdown += slowdown(job, wait_s);
+    sums->measures.mean_slowdown += slowdown(job, end_s);
     sums->measures.system_seconds += (double)job->run_s * job->systems;
     if (!sums->measures.jobs || job->submit_s < sums->first_s)
         sums->first_s = job->submit_s;
@@ -91,10 +92,8 @@ static void measure_users(const struct trace *trace, const struct replay_result 
 
     for (size_t i = 0; i < trace->count; i++)
         if (trace->jobs[i].user && result->start_s[i] >= 0)
-            shares[jobs++] =
-                (struct share){ trace->jobs[i].user, 1,
-                                slowdown(&trace->jobs[i],
-                                         result->start_s[i] - trace->jobs[i].submit_s) };
+            shares[jobs++] = (struct share){ trace->jobs[i].user, 1,
+                                             slowdown(&trace->jobs[i], result->end_s[i]) };
     qsort(shares, jobs, sizeof(*shares), by_user);
     for (size_t i = 0; i < jobs; i++) {
         if (users && shares[users - 1].user == shares[i].user) {

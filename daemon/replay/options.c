@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/duration.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -108,7 +109,50 @@ static void add_order(struct options *options, int choice)
     options->order[options->order_count++] = (enum schedule_order)choice;
 }
 
-enum { SYSTEMS = 1, BACKFILL, ORDER, ESTIMATES, TIES, SCHEDULE, REPORT, STRICT };
+static int parse_failures(struct options *ret, const char *text, struct diag *diag)
+{
+    int r = failure_rate_parse(text, &ret->rate, diag);
+
+    if (r < 0 && r != -ENOENT)
+        return diag_prefix(diag, r, "--failures");
+    ret->failures = text;
+    ret->has_rate = r == 0;
+    return 0;
+}
+
+static int parse_seed(struct options *ret, const char *text, struct diag *diag)
+{
+    if (number_parse_whole(text, UINT64_MAX, &ret->seed) < 0)
+        return diag_fail(diag, -EINVAL, "--seed: \"%s\" is no whole number", text);
+    return 0;
+}
+
+static int parse_checkpoints(struct options *ret, const char *text, struct diag *diag)
+{
+    int64_t us = 0;
+    int r = strcmp(text, "none") == 0 ? 0 : duration_parse(text, &us, diag);
+
+    if (r < 0)
+        return diag_prefix(diag, -EINVAL, "--checkpoints");
+    if (us % SECOND_US)
+        return diag_fail(diag, -EINVAL, "--checkpoints: \"%s\" is not in whole seconds", text);
+    ret->checkpoint_s = us / SECOND_US;
+    return 0;
+}
+
+enum {
+    SYSTEMS = 1,
+    BACKFILL,
+    ORDER,
+    ESTIMATES,
+    TIES,
+    SCHEDULE,
+    REPORT,
+    STRICT,
+    FAILURES,
+    SEED,
+    CHECKPOINTS,
+};
 
 static const struct option long_options[] = {
     { "systems", required_argument, NULL, SYSTEMS },
@@ -119,6 +163,9 @@ static const struct option long_options[] = {
     { "schedule", required_argument, NULL, SCHEDULE },
     { "report", required_argument, NULL, REPORT },
     { "strict", no_argument, NULL, STRICT },
+    { "failures", required_argument, NULL, FAILURES },
+    { "seed", required_argument, NULL, SEED },
+    { "checkpoints", required_argument, NULL, CHECKPOINTS },
     { NULL, 0, NULL, 0 },
 };
 
@@ -146,6 +193,9 @@ static int parse_option(int option, struct options *ret, struct diag *diag)
     case SCHEDULE: ret->schedule = optarg; return 0;
     case REPORT: ret->report = optarg; return 0;
     case STRICT: ret->strict = true; return 0;
+    case FAILURES: return parse_failures(ret, optarg, diag);
+    case SEED: return parse_seed(ret, optarg, diag);
+    case CHECKPOINTS: return parse_checkpoints(ret, optarg, diag);
     default: return diag_fail(diag, -EINVAL, "unknown option, or one without its value");
     }
 }
@@ -156,7 +206,9 @@ int options_parse(int argc, char **argv, struct options *ret, struct diag *diag)
                              .backfill_count = 1,
                              .order = { SCHEDULE_ORDER_FCFS },
                              .order_count = 1,
-                             .ties = TIES_BATCH };
+                             .ties = TIES_BATCH,
+                             .seed = 1,
+                             .checkpoint_s = 3600 };
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         int r = parse_option(option, ret, diag);

@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "replay/drive.h"
+#include "replay/failures.h"
 
 /* Each of a list is tried with each of the others. */
 enum { OPTIONS_LIST_MAX = 32 };
@@ -23,6 +24,11 @@ struct options {
     bool actual_estimates, strict;
     enum replay_ties ties;
     const char *schedule, *report; /* files to write, or NULL */
+    const char *failures;          /* a rate or a file, as it was given; or NULL */
+    bool has_rate;
+    struct failure_rate rate;
+    uint64_t seed; /* of the rate */
+    int64_t checkpoint_s;
 };
 
 /* -EINVAL: usage; the sentence names the option and what would have worked. */

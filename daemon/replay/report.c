@@ -10,14 +10,26 @@
 #include "replay/picture.h"
 #include "replay/trace.h"
 
+/* Of a job that was restarted, each of its runs, with the wait before it. */
 static struct picture_job *jobs_of(const struct trace *trace, const struct replay_result *result)
 {
-    struct picture_job *jobs = memory_resize(NULL, trace->count + 1, sizeof(*jobs));
+    struct picture_job *jobs =
+        memory_resize(NULL, trace->count + result->attempt_count + 1, sizeof(*jobs));
 
     for (size_t i = 0; i < trace->count; i++)
         jobs[i] =
             (struct picture_job){ trace->jobs[i].id, trace->jobs[i].submit_s, result->start_s[i],
                                   result->end_s[i], trace->jobs[i].systems };
+    for (size_t i = 0; i < result->attempt_count; i++) {
+        const struct replay_attempt *attempt = &result->attempts[i];
+        struct picture_job *job = &jobs[attempt->job];
+        jobs[trace->count + i] =
+            (struct picture_job){ job->number, attempt->queued_s, attempt->start_s, attempt->end_s,
+                                  job->systems };
+        job->start_s = job->end_s = -1;
+        if (attempt->start_s == attempt->end_s) /* stopped in the second in which it started */
+            jobs[trace->count + i].start_s = jobs[trace->count + i].end_s = -1;
+    }
     return jobs;
 }
 
@@ -55,7 +67,7 @@ void report_draw(const char *name, const struct trace *trace, const struct repla
                                      .measures = measures,
                                      .measure_count = ELEMENTS(measures),
                                      .jobs = jobs,
-                                     .job_count = trace->count,
+                                     .job_count = trace->count + result->attempt_count,
                                      .systems = options->systems };
 
     picture_draw(&picture, svg);

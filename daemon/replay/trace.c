@@ -25,16 +25,19 @@ const char *trace_cause_text(enum trace_cause cause)
     return causes[cause];
 }
 
-void trace_omit(struct trace *trace, const struct line *line, enum trace_cause cause)
+void omission_add(struct trace_omission *omission, const struct line *line)
 {
-    struct trace_omission *omission = &trace->omissions[cause];
-
     if (omission->count++)
         return;
     omission->line = line->number;
     size_t length = strnlen(line->text, sizeof(omission->text) - 1);
     memcpy(omission->text, line->text, length);
     omission->text[length] = '\0';
+}
+
+void trace_omit(struct trace *trace, const struct line *line, enum trace_cause cause)
+{
+    omission_add(&trace->omissions[cause], line);
 }
 
 uint32_t trace_queue(struct trace *trace, const char *name)

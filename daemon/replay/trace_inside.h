@@ -14,6 +14,7 @@ struct trace_entry {
 };
 
 void trace_add(struct trace *trace, const struct line *line, const struct trace_entry *entry);
+void omission_add(struct trace_omission *omission, const struct line *line);
 void trace_omit(struct trace *trace, const struct line *line, enum trace_cause cause);
 uint32_t trace_queue(struct trace *trace, const char *name); /* its number */
 
