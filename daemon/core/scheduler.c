@@ -621,8 +621,11 @@ static void backfill_behind(const struct pass *pass)
             free = scheduler->domains[i].idle;
         if (free > (int64_t)filter.systems)
             filter.systems = (uint32_t)free;
-        if (free > 0 && later(until_us, -pass->now_us) > filter.limit_us)
-            filter.limit_us = later(until_us, -pass->now_us);
+        if (free <= 0)
+            continue;
+        int64_t span_us = until_us < INT64_MAX ? until_us - pass->now_us : INT64_MAX;
+        if (span_us > filter.limit_us)
+            filter.limit_us = span_us;
     }
     for (struct schedule_entry *entry, *next;
          filter.systems && (entry = waiting_find(&scheduler->waiting, &place, &filter));) {
@@ -654,8 +657,12 @@ static void pass_conservative(const struct pass *pass)
     if (scheduler->ended) /* who was there before has the first choice of what was given back */
         compress(pass);
     scheduler->ended = false;
-    plan_new(pass);
-    start_due(pass);
+    size_t count;
+    do { /* who starts makes room for a further reservation, which may be due as well */
+        count = scheduler->waiting.count;
+        plan_new(pass);
+        start_due(pass);
+    } while (scheduler->waiting.count < count);
     backfill_behind(pass);
 }
 

@@ -35,3 +35,9 @@ tests_core_test_deliveries_SOURCES = \
 tests_core_test_deliveries_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_core_test_deliveries_CFLAGS = $(TEST_CFLAGS)
 tests_core_test_deliveries_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/core/test_scheduler
+TESTS += tests/core/test_scheduler
+tests_core_test_scheduler_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_test_scheduler_CFLAGS = $(TEST_CFLAGS)
+tests_core_test_scheduler_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
