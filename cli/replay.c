@@ -146,15 +146,21 @@ static struct unit_text hours_text(uint64_t seconds)
     return units_grouped(seconds / 3600);
 }
 
-enum { FAIRNESS = 7, LOST = 8 }; /* which not every run has */
+enum { WAIT, MEDIAN, WAIT_90, LONGEST, SLOWDOWN, USED, MAKESPAN, FAIRNESS, LOST };
+
 static const struct measure measures[] = {
-    { "WAIT", mean_wait, ms_text, false },         { "MEDIAN", median_wait, seconds_text, false },
-    { "90TH", wait_90, seconds_text, false },      { "LONGEST", longest_wait, seconds_text, false },
-    { "SLOWDOWN", slowdown, milli_text, false },   { "USED", utilisation, percent_text, true },
-    { "MAKESPAN", makespan, seconds_text, false }, { "FAIRNESS", fairness, ratio_text, true },
-    { "LOST", lost, hours_text, false },
+    [WAIT] = { "WAIT", mean_wait, ms_text, false },
+    [MEDIAN] = { "MEDIAN", median_wait, seconds_text, false },
+    [WAIT_90] = { "90TH", wait_90, seconds_text, false },
+    [LONGEST] = { "LONGEST", longest_wait, seconds_text, false },
+    [SLOWDOWN] = { "SLOWDOWN", slowdown, milli_text, false },
+    [USED] = { "USED", utilisation, percent_text, true },
+    [MAKESPAN] = { "MAKESPAN", makespan, seconds_text, false },
+    [FAIRNESS] = { "FAIRNESS", fairness, ratio_text, true },
+    [LOST] = { "LOST", lost, hours_text, false },
 };
 
+/* Fairness needs users, and what is lost needs failures. */
 static bool has_measure(const Wafer__ReplayRun *run, size_t measure)
 {
     return measure == FAIRNESS ? run->has_fairness_ppm

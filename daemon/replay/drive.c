@@ -24,7 +24,7 @@ struct live {
 struct attempt {
     int64_t queued_s, started_s;
     int64_t saved_s; /* of the job, by checkpoints before this run */
-    struct list held;
+    struct held held;
     bool was_stopped;
 };
 
@@ -150,7 +150,7 @@ static void on_started(struct drive *drive, const struct effect *effect)
         struct attempt *attempt = &drive->attempts[job];
         live->end_s -= attempt->saved_s;
         attempt->started_s = drive->now_s;
-        places_take(drive->places, &attempt->held, live->entry.systems, live);
+        places_take(drive->places, live->entry.systems, &attempt->held);
     }
     if (drive->result->start_s[job] < 0)
         drive->result->start_s[job] = drive->now_s;
@@ -301,10 +301,19 @@ static void stop(struct drive *drive, struct live *live)
     queue(drive, live, job, attempt->saved_s, false);
 }
 
+/* Whose job runs on the system; NULL: nobody's. */
+static struct live *holder(const struct drive *drive, uint32_t system)
+{
+    for (size_t i = 0; i < drive->running_count; i++)
+        if (held_has(&drive->attempts[drive->running[i]->entry.number - 1].held, system))
+            return drive->running[i];
+    return NULL;
+}
+
 static void system_event(struct drive *drive, const struct event *event)
 {
     if (event->fails) {
-        struct live *live = places_holder(drive->places, event->system);
+        struct live *live = holder(drive, event->system);
         if (live)
             stop(drive, live);
         places_close(drive->places, event->system);

@@ -2,26 +2,22 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
-struct place {
-    struct list link; /* among those that are free or that are held together; alone: closed */
-    void *holder;
-};
-
 struct places {
-    struct list free;
-    struct place items[];
+    uint32_t count, free_count;
+    uint32_t free[]; /* the last is the next to be taken */
 };
 
 struct places *places_new(uint32_t count)
 {
-    struct places *places = memory_new(sizeof(*places) + count * sizeof(places->items[0]));
+    struct places *places = memory_new(sizeof(*places) + count * sizeof(places->free[0]));
 
-    list_init(&places->free);
+    places->count = places->free_count = count;
     for (uint32_t i = 0; i < count; i++)
-        list_push_tail(&places->free, &places->items[i].link);
+        places->free[i] = count - 1 - i;
     return places;
 }
 
@@ -31,40 +27,51 @@ struct places *places_free(struct places *places)
     return NULL;
 }
 
-static void move(struct place *place, struct list *to, void *holder)
+void places_take(struct places *places, uint32_t count, struct held *ret)
 {
-    list_remove(&place->link);
-    list_push_tail(to, &place->link);
-    place->holder = holder;
+    assert(count <= places->free_count);
+    places->free_count -= count;
+    ret->count = count;
+    ret->systems = memory_copy(&places->free[places->free_count], count * sizeof(*ret->systems));
 }
 
-void places_take(struct places *places, struct list *held, uint32_t count, void *holder)
+void places_give(struct places *places, struct held *held)
 {
-    list_init(held);
-    while (count-- > 0) {
-        assert(!list_is_empty(&places->free));
-        move(CONTAINER_OF(places->free.next, struct place, link), held, holder);
-    }
+    assert(held->count <= places->count - places->free_count);
+    if (held->count)
+        memcpy(&places->free[places->free_count], held->systems,
+               held->count * sizeof(*held->systems));
+    places->free_count += held->count;
+    free(held->systems);
+    *held = (struct held){ .systems = NULL };
 }
 
-void places_give(struct places *places, struct list *held)
+/* Its place among them; `count`: it is none. Without an end in the middle, so that many are
+ * compared at once. */
+static uint32_t find(const uint32_t *systems, uint32_t count, uint32_t system)
 {
-    while (!list_is_empty(held))
-        move(CONTAINER_OF(held->next, struct place, link), &places->free, NULL);
+    uint32_t found = count;
+
+    for (uint32_t i = 0; i < count; i++)
+        found = systems[i] == system ? i : found;
+    return found;
 }
 
-void *places_holder(const struct places *places, uint32_t system)
+bool held_has(const struct held *held, uint32_t system)
 {
-    return places->items[system].holder;
+    return find(held->systems, held->count, system) < held->count;
 }
 
 void places_close(struct places *places, uint32_t system)
 {
-    assert(!places->items[system].holder);
-    list_remove(&places->items[system].link);
+    uint32_t at = find(places->free, places->free_count, system);
+
+    assert(at < places->free_count);
+    places->free[at] = places->free[--places->free_count];
 }
 
 void places_open(struct places *places, uint32_t system)
 {
-    move(&places->items[system], &places->free, NULL);
+    assert(places->free_count < places->count);
+    places->free[places->free_count++] = system;
 }
