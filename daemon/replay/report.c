@@ -44,10 +44,13 @@ void report_draw(const char *name, const struct trace *trace, const struct repla
 {
     owned(free) struct picture_job *jobs = jobs_of(trace, result);
     const char *file = strrchr(name, '/');
+    owned(free) char *failures =
+        options->failures ? text_format(", %llu failures", (unsigned long long)result->failures)
+                          : text_copy("");
     owned(free) char *settings =
-        text_format("%u systems, backfill %s, order %s, limits %s", options->systems,
+        text_format("%u systems, backfill %s, order %s, limits %s%s", options->systems,
                     backfill_name(options->rules.backfill), order_name(options->rules.order),
-                    options->actual_estimates ? "actual" : "requested");
+                    options->actual_estimates ? "actual" : "requested", failures);
     owned(free) char *count = text_format("%llu", (unsigned long long)measured->all.jobs);
     owned(free) char *wait = span(measured->all.mean_wait_s);
     owned(free) char *wait_90 = span((double)measured->all.wait_90_s);
