@@ -99,7 +99,7 @@ int64_t profile_find(const struct profile *profile, int64_t from_us, int64_t bef
     size_t at = step_at(profile, from_us);
 
     for (;;) {
-        while (at < profile->count && steps[at].more < more)
+        while (at < profile->count && steps[at].more < more && steps[at].from_us < before_us)
             at++;
         if (at == profile->count)
             return INT64_MAX;

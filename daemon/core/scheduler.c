@@ -38,7 +38,7 @@ struct scheduler {
     bool ended;           /* since the last pass: reservations may move */
     bool doubtful;        /* what reservations stand on may have changed for the worse */
     bool in_pass;
-    struct schedule_entry **candidates; /* of a pass: easy-sjbf */
+    struct schedule_entry **candidates; /* of a pass: to be started, perhaps */
     size_t candidate_count, candidate_capacity;
 };
 
@@ -151,9 +151,10 @@ static void give_back(struct scheduler *scheduler, struct schedule_entry *entry)
     scheduler->planned_count--;
 }
 
-static void give_back_from(struct scheduler *scheduler, struct schedule_entry *entry)
+/* Of all from `place` on. */
+static void give_back_from(struct scheduler *scheduler, struct waiting_place place)
 {
-    for (; entry; entry = waiting_next(&scheduler->waiting, entry))
+    for (struct schedule_entry *entry; (entry = waiting_walk(&scheduler->waiting, &place));)
         give_back(scheduler, entry);
 }
 
@@ -165,7 +166,7 @@ void scheduler_set_rules(struct scheduler *scheduler, const struct schedule_rule
         rules->depth == scheduler->rules.depth)
         return;
 
-    give_back_from(scheduler, waiting_first(&scheduler->waiting));
+    give_back_from(scheduler, (struct waiting_place){ 0, 0 });
     for (size_t i = 0; i < scheduler->domain_count; i++) {
         struct domain *domain = &scheduler->domains[i];
         profile_done(&domain->profile);
@@ -437,6 +438,12 @@ static int by_limit_then_order(const void *a, const void *b)
     return here.slot < there.slot ? -1 : here.slot > there.slot;
 }
 
+static void add_candidate(struct scheduler *scheduler, struct schedule_entry *entry)
+{
+    ARRAY_RESERVE(scheduler->candidates, scheduler->candidate_count, scheduler->candidate_capacity);
+    scheduler->candidates[scheduler->candidate_count++] = entry;
+}
+
 static void backfill_shortest(const struct pass *pass, struct reservation *held)
 {
     struct scheduler *scheduler = pass->scheduler;
@@ -446,9 +453,7 @@ static void backfill_shortest(const struct pass *pass, struct reservation *held)
     scheduler->candidate_count = 0;
     for (struct schedule_entry *entry; (entry = waiting_find(&scheduler->waiting, &place, &filter));
          place.slot++) {
-        ARRAY_RESERVE(scheduler->candidates, scheduler->candidate_count,
-                      scheduler->candidate_capacity);
-        scheduler->candidates[scheduler->candidate_count++] = entry;
+        add_candidate(scheduler, entry);
     }
     if (scheduler->candidate_count > 1)
         qsort(scheduler->candidates, scheduler->candidate_count, sizeof(*scheduler->candidates),
@@ -534,15 +539,16 @@ static void plan_new(const struct pass *pass)
 {
     struct scheduler *scheduler = pass->scheduler;
     size_t depth = depth_of(scheduler), seen = 0;
+    struct waiting_place place = { 0, 0 }, here = place;
 
     if (!scheduler->plan_wanted)
         return;
     scheduler->plan_wanted = false;
-    for (struct schedule_entry *entry = waiting_first(&scheduler->waiting); entry;
-         entry = waiting_next(&scheduler->waiting, entry)) {
+    for (struct schedule_entry *entry; (entry = waiting_walk(&scheduler->waiting, &place));
+         here = place) {
         if (!depth--) {
             if (seen < scheduler->planned_count)
-                give_back_from(scheduler, entry);
+                give_back_from(scheduler, here);
             break;
         }
         if (entry->planned_us < INT64_MAX) {
@@ -550,7 +556,7 @@ static void plan_new(const struct pass *pass)
             continue;
         }
         if (seen < scheduler->planned_count)
-            give_back_from(scheduler, entry);
+            give_back_from(scheduler, here);
         plan(pass, entry);
         if (entry->planned_us < INT64_MAX)
             seen++;
@@ -564,9 +570,10 @@ static void compress(const struct pass *pass)
 {
     struct scheduler *scheduler = pass->scheduler;
     size_t left = scheduler->planned_count;
+    struct waiting_place place = { 0, 0 };
 
-    for (struct schedule_entry *entry = waiting_first(&scheduler->waiting); left;
-         entry = waiting_next(&scheduler->waiting, entry)) {
+    while (left) {
+        struct schedule_entry *entry = waiting_walk(&scheduler->waiting, &place);
         size_t domain;
         int64_t us;
         if (entry->planned_us == INT64_MAX)
@@ -584,20 +591,24 @@ static void start_due(const struct pass *pass)
 {
     struct scheduler *scheduler = pass->scheduler;
     size_t left = scheduler->planned_count;
+    struct waiting_place place = { 0, 0 };
 
     scheduler->next_us = INT64_MAX;
-    for (struct schedule_entry *entry = waiting_first(&scheduler->waiting), *next; left;
-         entry = next) {
-        next = waiting_next(&scheduler->waiting, entry);
+    scheduler->candidate_count = 0;
+    while (left) {
+        struct schedule_entry *entry = waiting_walk(&scheduler->waiting, &place);
         if (entry->planned_us == INT64_MAX)
             continue;
         left--;
-        if (entry->planned_us > pass->now_us) {
-            if (entry->planned_us < scheduler->next_us)
-                scheduler->next_us = entry->planned_us;
-        } else if (scheduler->domains[entry->domain].idle >= entry->systems) {
+        if (entry->planned_us <= pass->now_us)
+            add_candidate(scheduler, entry);
+        else if (entry->planned_us < scheduler->next_us)
+            scheduler->next_us = entry->planned_us;
+    }
+    for (size_t i = 0; i < scheduler->candidate_count; i++) {
+        struct schedule_entry *entry = scheduler->candidates[i];
+        if (scheduler->domains[entry->domain].idle >= entry->systems)
             start(pass, entry, entry->domain);
-        }
     }
 }
 
@@ -649,7 +660,7 @@ static void pass_conservative(const struct pass *pass)
         profile_forget(&scheduler->domains[i].profile, pass->now_us);
         if (scheduler->doubtful && scheduler->planned_count &&
             profile_least(&scheduler->domains[i].profile, pass->now_us) < 0) {
-            give_back_from(scheduler, waiting_first(&scheduler->waiting));
+            give_back_from(scheduler, (struct waiting_place){ 0, 0 });
             scheduler->plan_wanted = true;
         }
     }

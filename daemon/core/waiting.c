@@ -248,6 +248,19 @@ struct schedule_entry *waiting_next(const struct waiting *waiting,
     return NULL;
 }
 
+struct schedule_entry *waiting_walk(const struct waiting *waiting, struct waiting_place *place)
+{
+    if (place->chunk == waiting->chunk_count)
+        return NULL;
+    const struct waiting_chunk *chunk = waiting->chunks[place->chunk];
+    struct schedule_entry *entry = chunk->slots[place->slot].entry;
+    if (++place->slot == chunk->count) {
+        place->chunk++;
+        place->slot = 0;
+    }
+    return entry;
+}
+
 size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry)
 {
     struct waiting_place place = entry->chunk ? waiting_place_of(entry) : place_for(waiting, entry);

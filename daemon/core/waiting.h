@@ -61,6 +61,10 @@ struct waiting_place waiting_place_of(const struct schedule_entry *entry);
 struct schedule_entry *waiting_first(const struct waiting *waiting); /* NULL: nobody waits */
 struct schedule_entry *waiting_next(const struct waiting *waiting,
                                     const struct schedule_entry *entry);
+/* The entry at `place`, which moves on; NULL: it was behind the last. Nobody may come or go
+ * meanwhile.
+ */
+struct schedule_entry *waiting_walk(const struct waiting *waiting, struct waiting_place *place);
 /* How many are considered before it, or would be if it waited. */
 size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry);
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,12 +44,14 @@ static pid_t start(char *const *command)
     return pid;
 }
 
-static double run(char *const *command)
+/* Seconds from start to end; what it used, in `ret_usage` or nowhere. */
+static double run(char *const *command, struct rusage *ret_usage)
 {
+    struct rusage usage;
     double began = now_s();
     int status;
 
-    waitpid(start(command), &status, 0);
+    wait4(start(command), &status, 0, ret_usage ? ret_usage : &usage);
     if (status != 0)
         give_up("%s failed", command[0]);
     return now_s() - began;
@@ -73,7 +76,7 @@ static void measure_oneshot(const char *dir, char *const *command)
     if (fd < 0)
         give_up("%s: %s", path, strerror(errno));
     for (size_t i = 0; i < ONESHOT_COUNT; i++) {
-        took[i] = run(command);
+        took[i] = run(command, NULL);
         synced[i] = sync_once(fd);
     }
     close(fd);
@@ -82,15 +85,27 @@ static void measure_oneshot(const char *dir, char *const *command)
     tell("oneshot_fsync_ms", percentile(synced, ONESHOT_COUNT, 50) * 1e3);
 }
 
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
 static void measure_repeated(size_t count, char *const *command)
 {
     double *took = memory_new((count + 1) * sizeof(*took));
+    double *cpu_s = memory_new((count + 1) * sizeof(*cpu_s));
+    struct rusage usage;
 
-    for (size_t i = 0; i < count; i++)
-        took[i] = run(command);
+    for (size_t i = 0; i < count; i++) {
+        took[i] = run(command, &usage);
+        cpu_s[i] = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    }
     tell("median_ms", percentile(took, count, 50) * 1e3);
     tell("least_ms", percentile(took, count, 0) * 1e3);
+    tell("cpu_s", percentile(cpu_s, count, 50));
+    tell("memory_mb", (double)usage.ru_maxrss / 1024);
     free(took);
+    free(cpu_s);
 }
 
 static bool answers(const char *socket)

@@ -3,6 +3,7 @@ tests_bench_programs = \
   tests/bench/limits \
   tests/bench/load \
   tests/bench/commands \
+  tests/bench/passes \
   tests/bench/steps
 EXTRA_PROGRAMS += $(tests_bench_programs)
 tests_bench_shared = tests/bench/measure.c tests/bench/measure.h
@@ -20,6 +21,10 @@ tests_bench_load_LDADD = libnet.a $(MODEL_LIBS) $(SYSTEMD_LIBS)
 tests_bench_commands_SOURCES = tests/bench/commands.c tests/bench/loop_watch.h $(tests_bench_shared)
 tests_bench_commands_CPPFLAGS = $(tests_bench_cppflags)
 tests_bench_commands_LDADD = libnet.a $(MODEL_LIBS) $(SYSTEMD_LIBS)
+
+tests_bench_passes_SOURCES = tests/bench/passes.c $(tests_bench_shared)
+tests_bench_passes_CPPFLAGS = $(tests_bench_cppflags)
+tests_bench_passes_LDADD = $(REPLAY_LIBS)
 
 tests_bench_steps_SOURCES = tests/bench/steps.c $(tests_bench_shared) $(tests_bench_request)
 tests_bench_steps_CPPFLAGS = $(tests_bench_cppflags)

@@ -156,6 +156,27 @@ keep distinct_ "$here/load" --distinct "$dir/waferd.sock" "$jobs/null.yaml" 4 20
 sleep 0.5
 echo "memory_after_distinct $(memory "$daemon")" >>"$results"
 
+say 'passes of the scheduler, and replays'
+for pending in 1000 10000 100000 1000000; do
+    keep "pass_${pending}_" "$here/passes" "$pending"
+done
+# Real workloads are not part of this: their figures are only there where the folder is.
+traces=
+[ -z "${WAFERD_ORACLE_DIR-}" ] || traces=$(dirname "$WAFERD_ORACLE_DIR")
+cpu_of() { # cpu_of NAME COMMAND...: of the whole process
+    name=$1
+    shift
+    keep "${name}_" "$here/commands" repeat 5 "$@"
+}
+if [ -n "$traces" ]; then
+    keep kth_ "$here/passes" "$traces/KTH-SP2-1996-2.swf.gz" 100
+    cpu_of kth_whole "$top_builddir/wafer-replay" --ties submit-first "$traces/KTH-SP2-1996-2.swf.gz"
+    cpu_of ctc "$top_builddir/wafer-replay" --ties submit-first "$traces/CTC-SP2-1996-3.1-cln.swf.gz" --systems 338
+    cpu_of ctc_all "$top_builddir/wafer-replay" --ties submit-first --backfill conservative \
+        "$traces/CTC-SP2-1996-3.1-cln.swf.gz" --systems 338
+    cpu_of curie "$top_builddir/wafer-replay" --ties submit-first "$traces/CEA-Curie-2011.rebuilt.swf.gz" --systems 80640
+fi
+
 say 'training steps, and the machine again'
 keep '' "$here/steps" "$jobs/null.yaml"
 keep again_ "$here/limits" "$dir" "$jobs/null.yaml"
@@ -183,6 +204,20 @@ figure restart_100k_s "$(median restart_s)" s "$(calc "100000 / unpack_per_s")" 
 figure pending_bytes_per_job "$(calc '(memory_after - memory_before) / 90000')" B "$(value request_bytes)" \
     "90,000 jobs of one file; $(calc '(memory_after_distinct - memory_before_distinct) / 20000') B when no two are alike; limit: the request itself"
 figure sim_steps_per_s "$(value steps_per_s)" steps/s null 'one system, one processor'
+figure sched_pass_100k_ms "$(value pass_100000_full_median_ms)" ms null \
+    "2,048 systems, conservative to depth 1,000, all planned anew; worst $(value pass_100000_full_worst_ms); 1k pending $(value pass_1000_full_median_ms), 10k $(value pass_10000_full_median_ms), 1M $(value pass_1000000_full_median_ms)"
+figure sched_arrival_100k_ms "$(value pass_100000_arrival_median_ms)" ms null \
+    "a pass after one arrival; worst $(value pass_100000_arrival_worst_ms); 1M pending $(value pass_1000000_arrival_median_ms)"
+figure sched_end_100k_ms "$(value pass_100000_end_median_ms)" ms null \
+    "a pass after one end; worst $(value pass_100000_end_worst_ms); 1k pending $(value pass_1000_end_median_ms), 10k $(value pass_10000_end_median_ms), 1M $(value pass_1000000_end_median_ms)"
+if [ -n "$traces" ]; then
+    figure replay_pass_jobs_per_s "$(value kth_jobs_per_s)" jobs/s null 'KTH, EASY, requested limits, without reading the file'
+    figure replay_easy_jobs_per_s "$(calc "28481 / kth_whole_cpu_s")" jobs/s null 'the same as a process that reads the gzip file, CPU time'
+    figure replay_ctc_easy_s "$(value ctc_cpu_s)" s null "CPU of the process; conservative $(value ctc_all_cpu_s) s"
+    figure replay_curie_easy_s "$(value curie_cpu_s)" s null "CPU of the process; $(value curie_memory_mb) MB"
+else
+    echo "# replay figures are left out: WAFERD_ORACLE_DIR is not set" >&2
+fi
 figure loop_block_max_ms "$(value submit_loop_block_ms)" ms "$(best fdatasync_p99_ms)" \
     "of $(value submit_loop_turns) turns while 90,000 jobs came; CPU alone $(value submit_loop_block_cpu_ms); null jobs $(value null_loop_block_ms) (CPU $(value null_loop_block_cpu_ms)), ls $(value ls_loop_block_ms) (CPU $(value ls_loop_block_cpu_ms)); limit: 99th percentile of a sync"
 figure fdatasync_per_s "$synced" syncs/s null "append 4 KiB; median $(value fdatasync_median_ms) ms before, $(value again_fdatasync_median_ms) after"
