@@ -28,8 +28,8 @@ static const struct {
     { { "PHASE", 7, 2, false }, ALWAYS },    { { "ATTEMPT", 0, 0, true }, WIDE },
     { { "STEP/MAX", 0, 0, false }, ALWAYS }, { { "ELAPSED/LIMIT", 0, 1, false }, ALWAYS },
     { { "ENDS IN", 0, 0, false }, WIDE },    { { "CKPT", 0, 3, false }, ALWAYS },
-    { { "SUBMITTED", 0, 0, false }, WIDE },  { { "ON", 0, 0, false }, WIDE },
-    { { "REASON", 9, 0, false }, ALWAYS },
+    { { "SUBMITTED", 0, 0, false }, WIDE },  { { "STARTS BY", 0, 0, false }, WIDE },
+    { { "ON", 0, 0, false }, WIDE },         { { "REASON", 9, 0, false }, ALWAYS },
 };
 
 /* Lists of one's own jobs do without the user. */
@@ -136,6 +136,8 @@ static void add_row(struct table *table, const struct command *command, const Wa
     if (is_wide) {
         table_cell(table, STYLE_NONE,
                    job->submitted_at ? units_time(job->submitted_at->us, command->utc).text : NULL);
+        const Wafer__Time *start = job->reason ? job->reason->est_start : NULL;
+        table_cell(table, STYLE_NONE, start ? units_time(start->us, command->utc).text : NULL);
         add_places(table, job);
     }
     table_cell(table, STYLE_NONE, why);

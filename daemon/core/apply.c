@@ -843,6 +843,7 @@ struct core *core_free(struct core *core)
         free(core->pools[i].platform);
         free(core->pools[i].currency);
         scheduler_free(core->pools[i].scheduler);
+        free(core->pools[i].forecast.starts_us);
     }
     if (core->clock)
         free(core->clock->boot_id);

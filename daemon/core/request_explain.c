@@ -357,14 +357,9 @@ static void explain_live(struct explaining *explaining)
     if (pool)
         explain_systems(explaining, pool);
     if (pool && job->state.state == WAFER__JOB__STATE__PENDING) {
-        int64_t start_us = forecast_start(explaining->core, job);
         SET(ret, position, schedule_position(explaining->core, job));
         SET(ret, queued, pool->queued);
         explain_checks(explaining);
-        if (start_us < INT64_MAX) {
-            ret->job->reason->est_start = view_time(start_us);
-            ret->job->reason->est_basis = text_copy("time limits; may be earlier");
-        }
     }
     advise_waiting(explaining);
 }

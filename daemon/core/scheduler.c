@@ -703,6 +703,70 @@ int64_t scheduler_next(const struct scheduler *scheduler)
     return scheduler->planned_count ? scheduler->next_us : INT64_MAX;
 }
 
+/* What is free without reservations. A job that has outlasted its limit may end any moment. */
+static void profile_of(const struct domain *domain, int64_t now_us, struct profile *ret)
+{
+    profile_init(ret);
+    profile_add(ret, INT64_MIN, INT64_MAX, domain->idle);
+    for (size_t at = 0; at < domain->end_count; at++) {
+        int64_t end_us = domain->ends[at].end_us > now_us ? domain->ends[at].end_us : now_us + 1;
+        profile_add(ret, end_us, INT64_MAX, domain->ends[at].entry->returns);
+    }
+}
+
+static int64_t forecast(struct profile *profiles, size_t count, const struct schedule_entry *entry,
+                        int64_t from_us)
+{
+    int64_t start_us = INT64_MAX;
+    size_t domain = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t us = profile_find(&profiles[i], from_us, start_us, entry->limit_us, entry->systems,
+                                  INT64_MAX);
+        if (us < start_us) {
+            start_us = us;
+            domain = i;
+        }
+    }
+    if (start_us < INT64_MAX)
+        profile_add(&profiles[domain], start_us, later(start_us, entry->limit_us),
+                    -(int64_t)entry->systems);
+    return start_us;
+}
+
+size_t scheduler_forecast(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
+                          size_t count)
+{
+    struct profile *profiles = memory_new((scheduler->domain_count + 1) * sizeof(*profiles));
+    struct waiting_place place = { 0, 0 };
+    int64_t from_us = now_us;
+    size_t seen = 0;
+
+    for (size_t i = 0; i < scheduler->domain_count; i++)
+        profile_of(&scheduler->domains[i], now_us, &profiles[i]);
+    for (struct schedule_entry *entry;
+         seen < count && (entry = waiting_walk(&scheduler->waiting, &place)); seen++) {
+        int64_t start_us = entry->planned_us;
+        if (start_us == INT64_MAX)
+            start_us = forecast(profiles, scheduler->domain_count, entry, from_us);
+        else if (start_us < now_us)
+            start_us = now_us;
+        /* Where nobody passes, whoever waits for ever keeps all behind him waiting. */
+        if (scheduler->rules.backfill == SCHEDULE_BACKFILL_NONE)
+            from_us = start_us;
+        ret_starts[seen] = start_us;
+        if (from_us == INT64_MAX) {
+            while (++seen < count && waiting_walk(&scheduler->waiting, &place))
+                ret_starts[seen] = INT64_MAX;
+            break;
+        }
+    }
+    for (size_t i = 0; i < scheduler->domain_count; i++)
+        profile_done(&profiles[i]);
+    free(profiles);
+    return seen;
+}
+
 size_t scheduler_count(const struct scheduler *scheduler)
 {
     return scheduler->waiting.count;

@@ -111,6 +111,12 @@ void scheduler_pass(struct scheduler *scheduler, int64_t now_us, scheduler_grant
 /* When a pass has something to do although nothing happens: a reservation is due. */
 int64_t scheduler_next(const struct scheduler *scheduler);
 
+/* When each of the first `count` that wait would start if every job took all of its limit and
+ * nobody else came: a reservation as it stands, else the earliest hole behind those before it.
+ * INT64_MAX: nobody knows. How many there are. */
+size_t scheduler_forecast(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
+                          size_t count);
+
 /* How many wait. */
 size_t scheduler_count(const struct scheduler *scheduler);
 /* In the order in which they are considered; NULL: no (further) one waits. */

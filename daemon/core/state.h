@@ -134,6 +134,14 @@ struct host {
     double speed;
 };
 
+/* When those who wait would start, as of this record and time. */
+struct forecast {
+    uint64_t sequence;
+    int64_t us;
+    int64_t *starts_us; /* in the order in which they are considered; NULL: nobody asked yet */
+    size_t count;
+};
+
 struct pool {
     char *name, *platform, *currency;
     int64_t price_micro;
@@ -149,6 +157,7 @@ struct pool {
     int64_t widest_us;
     struct supply reviewed; /* `widest` when all its jobs were last looked at */
     bool review_wanted;
+    struct forecast forecast;
 };
 
 struct queue_state {

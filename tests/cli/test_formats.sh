@@ -64,7 +64,7 @@ ok "no columns at all are refused"
 cp "$folder/list" "$folder/wide"
 printf -- '--- system_list\nsystems: {schema: x, items: [{name: s0, state: UP, job: 1}]}\n' >>"$folder/wide"
 run wide ls -o wide
-exits 0 && head -n 1 "$folder/out" | grep -q '^JOBID  NAME  USER  PROJECT  QUEUE  PRI  SYS  STATE .*  ENDS IN  CKPT .*SUBMITTED .*ON     REASON$'
+exits 0 && head -n 1 "$folder/out" | grep -q '^JOBID  NAME  USER  PROJECT  QUEUE  PRI  SYS  STATE .*  ENDS IN  CKPT .*SUBMITTED .*STARTS BY .*ON     REASON$'
 ok "-o wide has every column, cut by no width"
 
 # ---- which, in which order ----
