@@ -36,6 +36,9 @@ struct scenario {
 /* What the site file says; `restart site=CANCELLED` has the webhook `site` told of these too. */
 static struct core_webhook webhooks[] = { { "ops", 0 }, { "nlp", 0 }, { "site", 0 } };
 
+/* `rules backfill=easy`: from then on, also after a restart. */
+static struct schedule_rules rules;
+
 static struct core *make_core(void)
 {
     static struct url allowed;
@@ -48,6 +51,7 @@ static struct core *make_core(void)
                                         .operator_uid = 10,
                                         .version = "test",
                                         .protocol = 1,
+                                        .schedule = rules,
                                         .webhooks = webhooks,
                                         .webhook_count = ELEMENTS(webhooks),
                                         .notify_allow = &allowed,
@@ -638,6 +642,21 @@ static void on_plain(struct scenario *scenario, enum input_type type)
     step(scenario);
 }
 
+static void on_rules(struct scenario *scenario)
+{
+    static const char *const backfills[] = { "none", "easy", "easy-sjbf", "conservative" };
+    const char *backfill = word(scenario, "backfill", "none");
+
+    rules.depth = (uint32_t)value(scenario, "depth", 0);
+    for (size_t i = 0; i < ELEMENTS(backfills); i++)
+        if (strcmp(backfill, backfills[i]) == 0)
+            rules.backfill = (enum schedule_backfill)i;
+    core_set_schedule(scenario->core, &rules);
+    core_set_schedule(scenario->shadow, &rules);
+    scenario->input.type = INPUT_TIMER;
+    step(scenario);
+}
+
 static const struct {
     const char *verb;
     void (*with_verb)(struct scenario *scenario, const char *verb);
@@ -681,6 +700,7 @@ static const struct {
     { "full", .with_type = on_plain, .type = INPUT_JOURNAL_FULL },
     { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
     { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
+    { "rules", .alone = on_rules },
     { "restart", .alone = on_restart },
     { "restore", .alone = on_restore },
 };
@@ -690,6 +710,7 @@ struct scenario *scenario_new(void)
     struct scenario *scenario = NEW(struct scenario);
 
     webhooks[2].on = 0;
+    rules = (struct schedule_rules){ .backfill = SCHEDULE_BACKFILL_NONE };
     scenario->core = make_core();
     scenario->shadow = make_core();
     core_recover(scenario->core, 0, 0, &scenario->records, &scenario->effects);
