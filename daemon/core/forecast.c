@@ -29,7 +29,7 @@ int64_t forecast_start(const struct core *core, const struct job *job)
 
     if (!pool || pool->stopped || !job->entry.chunk)
         return INT64_MAX;
-    size_t place = scheduler_ahead(pool->scheduler, &job->entry);
+    size_t place = scheduler_ahead(pool->scheduler, &job->entry, AHEAD_MAX);
     if (place >= AHEAD_MAX)
         return INT64_MAX;
     struct forecast *known = &pool->forecast; /* a list asks for each of its jobs */

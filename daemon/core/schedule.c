@@ -408,7 +408,7 @@ bool schedule_takes_turn(const struct core *core, const struct job *job)
 uint64_t schedule_position(const struct core *core, const struct job *job)
 {
     const struct pool *pool = job_pool(core, job);
-    uint64_t position = 1 + scheduler_ahead(pool->scheduler, &job->entry);
+    uint64_t position = 1 + scheduler_ahead(pool->scheduler, &job->entry, SIZE_MAX);
 
     list_foreach (&pool->parked, link)
         position += comes_before(parked_job(link), job);

@@ -222,8 +222,8 @@ void scheduler_wait(struct scheduler *scheduler, struct schedule_entry *entry)
         waiting_append(&scheduler->waiting, entry);
     else
         waiting_insert(&scheduler->waiting, entry);
-    if (scheduler->waiting.count <= depth_of(scheduler) ||
-        waiting_ahead(&scheduler->waiting, entry) < depth_of(scheduler))
+    if (plans(scheduler) &&
+        waiting_ahead(&scheduler->waiting, entry, depth_of(scheduler)) < depth_of(scheduler))
         scheduler->plan_wanted = true;
 }
 
@@ -783,7 +783,8 @@ struct schedule_entry *scheduler_after(const struct scheduler *scheduler,
     return waiting_next(&scheduler->waiting, entry);
 }
 
-size_t scheduler_ahead(const struct scheduler *scheduler, const struct schedule_entry *entry)
+size_t scheduler_ahead(const struct scheduler *scheduler, const struct schedule_entry *entry,
+                       size_t most)
 {
-    return waiting_ahead(&scheduler->waiting, entry);
+    return waiting_ahead(&scheduler->waiting, entry, most);
 }

@@ -123,7 +123,8 @@ size_t scheduler_count(const struct scheduler *scheduler);
 struct schedule_entry *scheduler_first(const struct scheduler *scheduler);
 struct schedule_entry *scheduler_after(const struct scheduler *scheduler,
                                        const struct schedule_entry *entry);
-/* How many are considered before it, or would be if it waited. */
-size_t scheduler_ahead(const struct scheduler *scheduler, const struct schedule_entry *entry);
+/* How many are considered before it, or would be if it waited; `most` if they are more. */
+size_t scheduler_ahead(const struct scheduler *scheduler, const struct schedule_entry *entry,
+                       size_t most);
 
 #endif

@@ -261,14 +261,14 @@ struct schedule_entry *waiting_walk(const struct waiting *waiting, struct waitin
     return entry;
 }
 
-size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry)
+size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry, size_t most)
 {
     struct waiting_place place = entry->chunk ? waiting_place_of(entry) : place_for(waiting, entry);
     size_t ahead = place.slot;
 
-    for (size_t i = 0; i < place.chunk; i++)
+    for (size_t i = 0; i < place.chunk && ahead < most; i++)
         ahead += waiting->chunks[i]->count;
-    return ahead;
+    return ahead < most ? ahead : most;
 }
 
 static bool fits(const struct waiting_filter *filter, uint32_t systems, int64_t limit_us)

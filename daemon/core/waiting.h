@@ -65,8 +65,9 @@ struct schedule_entry *waiting_next(const struct waiting *waiting,
  * meanwhile.
  */
 struct schedule_entry *waiting_walk(const struct waiting *waiting, struct waiting_place *place);
-/* How many are considered before it, or would be if it waited. */
-size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry);
+/* How many are considered before it, or would be if it waited; `most` if they are more. */
+size_t waiting_ahead(const struct waiting *waiting, const struct schedule_entry *entry,
+                     size_t most);
 
 /* What a job that may start now looks like: it needs at most `systems`, and either its limit is at
  * most `limit_us` or it needs at most `spare`. */

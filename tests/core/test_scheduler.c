@@ -348,7 +348,7 @@ START_TEST(a_long_queue_stays_in_order)
     const struct schedule_entry *before = NULL;
     for (const struct schedule_entry *entry = scheduler_first(scheduler); entry;
          before = entry, entry = scheduler_after(scheduler, entry)) {
-        ck_assert_uint_eq(scheduler_ahead(scheduler, entry), count++);
+        ck_assert_uint_eq(scheduler_ahead(scheduler, entry, LONG), count++);
         ck_assert(!before || before->bucket < entry->bucket ||
                   (before->bucket == entry->bucket &&
                    (before->limit_us < entry->limit_us ||
