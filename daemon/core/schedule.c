@@ -200,7 +200,7 @@ static void place_in_queue(struct core *core, struct pool *pool, struct job *job
     widest_now(core, pool);
     int obstacle = own_obstacle(core, job, pool, &pool->widest);
     job->entry.number = job->state.id; /* of who is parked too: what would its place be? */
-    job->entry.bucket = priority_of(job);
+    job->entry.bucket = (uint16_t)priority_of(job);
     if (obstacle == WAFER__JOB__REASON__ArrayLimit || (obstacle < 0 && array_is_full(job))) {
         park(&job->array->parked, job);
     } else if (obstacle >= 0) {

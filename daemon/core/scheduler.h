@@ -65,15 +65,16 @@ struct schedule_entry {
     uint64_t number; /* its place among equals: the lower comes first */
     int64_t submitted_us;
     int64_t limit_us; /* how long it may take; INT64_MAX: nobody knows */
-    uint32_t systems, bucket;
+    uint32_t systems;
+    uint16_t bucket; /* of the lowest first */
     /* the scheduler's */
+    bool is_running;
     uint32_t domain;             /* where it runs, or where its reservation is */
     uint32_t returns;            /* while it runs: how many systems are free when it ends */
     int64_t planned_us;          /* while it waits: its reservation, or INT64_MAX */
     int64_t end_us;              /* while it runs: when it is expected to end */
     struct waiting_chunk *chunk; /* NULL: it does not wait */
-    bool is_running;
-    double score; /* wfp, of this pass */
+    double score;                /* wfp, of this pass */
 };
 
 struct scheduler;

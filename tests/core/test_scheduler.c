@@ -176,7 +176,7 @@ static void small_grant(void *userdata, struct schedule_entry *entry, size_t dom
 }
 
 static struct schedule_entry *submit(struct small *small, uint32_t systems, int64_t limit_us,
-                                     uint32_t bucket)
+                                     uint16_t bucket)
 {
     struct schedule_entry *entry = &small->entries[small->count++];
 
@@ -335,7 +335,7 @@ START_TEST(a_long_queue_stays_in_order)
         entries[i] = (struct schedule_entry){ .number = i + 1,
                                               .limit_us = (int64_t)random_below(&random, 500),
                                               .systems = 1,
-                                              .bucket = (uint32_t)random_below(&random, 3) };
+                                              .bucket = (uint16_t)random_below(&random, 3) };
         scheduler_wait(scheduler, &entries[i]);
         if (random_below(&random, 3) == 0) {
             struct schedule_entry *gone = &entries[random_below(&random, i + 1)];
