@@ -97,6 +97,7 @@ struct facts {
 enum trace_event {
     TRACE_SYSTEMS,   /* `systems` more are idle in the pool, or fewer */
     TRACE_SUBMITTED, /* `entry` waits from now on */
+    TRACE_BEGAN,     /* it runs: its limit counts from now on, no longer from its start */
     TRACE_RELEASED,  /* its systems are free again, but nobody has looked yet */
     TRACE_ENDED,     /* it ended, whether or not its systems were released before */
     TRACE_PASS,      /* nothing but time */

@@ -13,6 +13,19 @@ static void release(struct scheduler *scheduler, struct schedule_entry *entry)
     scheduler_done(scheduler, entry);
 }
 
+/* With all of its limit before it. */
+static void run(struct core *core, struct schedule_entry *entry, size_t domain)
+{
+    struct scheduler *scheduler = core->pools[0].scheduler;
+    int64_t systems = entry->systems, limit_us = entry->limit_us;
+
+    release(scheduler, entry);
+    scheduler_idle(scheduler, domain, -systems);
+    scheduler_run(scheduler, entry, domain,
+                  limit_us < INT64_MAX - core->now_us ? core->now_us + limit_us : INT64_MAX);
+    scheduler_returns(scheduler, entry, systems);
+}
+
 void trace_event(struct core *core, const struct input *input)
 {
     struct scheduler *scheduler = core->pools[0].scheduler;
@@ -24,6 +37,7 @@ void trace_event(struct core *core, const struct input *input)
         scheduler_idle(scheduler, 0, input->trace.systems);
         break;
     case TRACE_SUBMITTED: scheduler_wait(scheduler, input->trace.entry); break;
+    case TRACE_BEGAN: run(core, input->trace.entry, input->trace.entry->domain); break;
     case TRACE_RELEASED: release(scheduler, input->trace.entry); break;
     case TRACE_ENDED:
         release(scheduler, input->trace.entry);
@@ -38,13 +52,8 @@ void trace_event(struct core *core, const struct input *input)
 static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain)
 {
     struct core *core = userdata;
-    struct scheduler *scheduler = core->pools[0].scheduler;
-    int64_t systems = entry->systems, limit_us = entry->limit_us;
 
-    scheduler_idle(scheduler, domain, -systems);
-    scheduler_run(scheduler, entry, domain,
-                  limit_us < INT64_MAX - core->now_us ? core->now_us + limit_us : INT64_MAX);
-    scheduler_returns(scheduler, entry, systems);
+    run(core, entry, domain);
     effect_add(core, EFFECT_STARTED)->entry = entry;
 }
 

@@ -1,10 +1,13 @@
 # tests/e2e — the whole product, from its command line
 dist_check_SCRIPTS += tests/e2e/main.sh tests/e2e/kills.sh tests/e2e/cancel.sh \
   tests/e2e/checkpoints.sh tests/e2e/cli.sh tests/e2e/faults.sh tests/e2e/clients.sh \
-  tests/e2e/roles.sh tests/e2e/verbs.sh tests/e2e/notify.sh
+  tests/e2e/roles.sh tests/e2e/verbs.sh tests/e2e/notify.sh tests/e2e/schedule.sh
 check_PROGRAMS += tests/e2e/pipelined
 tests_e2e_pipelined_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_e2e_pipelined_LDADD = $(NET_LIBS)
+check_PROGRAMS += tests/e2e/replayed
+tests_e2e_replayed_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_e2e_replayed_LDADD = $(CORE_LIBS)
 EXTRA_DIST += tests/e2e/lib.sh tests/e2e/soak.sh
 
 # A web server that does what bad ones may do.
