@@ -39,6 +39,18 @@ static void print_change(const struct command *command, const Wafer__Job *job)
                 is_told ? "" : state, *why && !is_told ? ": " : "", why);
 }
 
+/* Of cancel --dry-run: the job as it is. */
+static void print_intention(const struct command *command, const Wafer__Job *job)
+{
+    bool runs = job->has_state && job_state_has_systems(job->state);
+
+    output_line(command, "job %s %s would be cancelled: it is %s%s", job_id_text(job).text,
+                job->name ? job->name : "-", job->has_state ? job_state_name(job->state) : "-",
+                !runs                            ? ""
+                : command_has(command, FLAG_NOW) ? ", and would not save"
+                                                 : ", and may save a checkpoint first");
+}
+
 static bool print_list(const struct command *command, Wafer__Job **jobs, size_t count)
 {
     Wafer__JobList list = WAFER__JOB_LIST__INIT;
@@ -72,7 +84,7 @@ static void print_changes(struct changes *changes)
                       : count ? print_list(command, all, count)
                               : true;
     for (size_t i = 0; i < count && !is_printed && !command_has(command, FLAG_QUIET); i++)
-        print_change(command, all[i]);
+        (command_has(command, FLAG_DRY_RUN) ? print_intention : print_change)(command, all[i]);
     free(all);
 }
 
@@ -143,6 +155,7 @@ static int send_cancel(const struct command *command, struct connection *connect
     body.target = target;
     body.reason = (char *)command->values[FLAG_REASON];
     body.has_now = body.now = command_has(command, FLAG_NOW);
+    body.has_dry_run = body.dry_run = command_has(command, FLAG_DRY_RUN);
     if (command_duration(command, FLAG_GRACE, &grace.us) == 0 && grace.us)
         body.grace = &grace;
     request.body_case = WAFER__REQUEST__BODY_CANCEL;

@@ -113,7 +113,7 @@ int targets_confirm(const struct command *command, size_t count)
 {
     char answer[16];
 
-    if (count < 2 || command_has(command, FLAG_YES))
+    if (count < 2 || command_has(command, FLAG_YES) || command_has(command, FLAG_DRY_RUN))
         return 0;
     if (command_has(command, FLAG_NO_INPUT) || !isatty(STDIN_FILENO) || !command->err.is_terminal)
         return message_fail(command, EXIT_USAGE, "%zu jobs at once: --yes says that you mean it",

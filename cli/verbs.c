@@ -50,7 +50,7 @@ const struct flag flags[FLAGS] = {
     [FLAG_FROM] = { "from", 0, "CKPT", false, "auto, a step, or JOB@STEP (default auto)" },
     [FLAG_RESUME_SYSTEMS] = { "systems", 0, "N", false, "on so many systems" },
     [FLAG_POOL] = { "pool", 0, "NAME", false, "in another pool" },
-    [FLAG_DRY_RUN] = { "dry-run", 0, NULL, false, "tell what would be deleted, delete nothing" },
+    [FLAG_DRY_RUN] = { "dry-run", 0, NULL, false, "tell what would be done, do nothing" },
     [FLAG_IF_VERSION] = { "if-version", 0, "N", false,
                           "only if the job still has this version ('show -o json')" },
     [FLAG_FORMAT] = { "format", 0, "md|json|csv", false, "how to write it (default md)" },
@@ -122,7 +122,7 @@ const struct verb verbs[] = {
     { NULL, "wait", "ID...", 1, ANY_NUMBER, TAKES(FLAG_ANY), "wait for jobs to end",
       "Exits with the outcome: of several jobs, the first that is not 0.\n", run_wait },
     { NULL, "cancel", "ID...", 1, ANY_NUMBER,
-      TAKES(FLAG_REASON) | TAKES(FLAG_NOW) | TAKES(FLAG_GRACE), "end jobs",
+      TAKES(FLAG_REASON) | TAKES(FLAG_NOW) | TAKES(FLAG_GRACE) | TAKES(FLAG_DRY_RUN), "end jobs",
       "A running job saves a checkpoint first, unless --now. Exits with 2 when a job has ended\n"
       "already: there was nothing to cancel.\n",
       run_cancel },

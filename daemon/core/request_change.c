@@ -46,6 +46,10 @@ void on_cancel(struct request *request)
 
     if (!job)
         return;
+    if (request->message->cancel->has_dry_run && request->message->cancel->dry_run) {
+        answer_job(request, job); /* it lives, and who asks may cancel it */
+        return;
+    }
     uint64_t id = job->state.id;
     if (array) {
         list_foreach_safe (&array->elements, link) {

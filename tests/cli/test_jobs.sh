@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that make, change and await jobs: what is asked of the controller, told, and exited with.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 38
+plan 39
 
 cat >"$folder/job.yaml" <<'END'
 apiVersion: wafer/v1
@@ -245,6 +245,11 @@ run cancel cancel 7 --reason "wrong data" --grace 5m
 exits 0 && echo "job 7 gpt: STOPPING: CANCELLED: wrong data" | out_is && asked 'reason: "wrong data"' &&
     asked "grace: 5m" && run cancel cancel 7 --now && asked "now: true" && exits 0
 ok "cancel tells the true state"
+printf '%s\n' '--- cancel' 'job: {id: 7, name: gpt, state: RUNNING}' >"$folder/dry"
+run dry cancel 7 --dry-run
+exits 0 && asked "dry_run: true" &&
+    echo 'job 7 gpt would be cancelled: it is RUNNING, and may save a checkpoint first' | out_is
+ok "with --dry-run it tells what it would do"
 
 cat >"$folder/two" <<'END'
 --- cancel

@@ -123,6 +123,8 @@ has_event "$survivor" 'STATE_RESTORED\|put back from a copy'
 ok 'and its events say what happened'
 kill_daemon && begin verbs && again=$(submit --hold "$folder/short.yaml") && [ "$again" -eq $((fresh + 1)) ]
 ok 'a restart after that is like any other'
+run 0 cancel --dry-run "$survivor" && out_has 'would be cancelled: it is RUNNING' && runs "$survivor"
+ok 'a cancel that is only tried changes nothing'
 run 0 cancel -y --now "$survivor" && within 10 all_free
 manifest=$(find "$dir/vault/ckpt" -name manifest | head -n 1)
 echo damage >"$manifest" && run 1 doctor "$dir" && grep -q '^fail vault' "$folder/out"
