@@ -73,6 +73,7 @@ enum flag_id {
     FLAG_COUNT,
     FLAG_WATCH,
     FLAG_SPEC,
+    FLAG_ATTEMPTS,
     FLAG_FOLLOW,
     FLAG_TAIL,
     FLAG_ATTEMPT,

@@ -35,7 +35,7 @@ libcli_a_SOURCES = \
   cli/proxy.c \
   cli/queue.c \
   cli/replay.c \
-  cli/report.c \
+  cli/report.c cli/report.h \
   cli/resume.c \
   cli/run.h \
   cli/schema.c \

@@ -12,7 +12,9 @@
 #include "cli/job_text.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/report.h"
 #include "cli/run.h"
+#include "cli/table.h"
 #include "cli/targets.h"
 #include "cli/units.h"
 #include "cli/user.h"
@@ -296,6 +298,61 @@ static void print_csv(const Wafer__ReportList *list)
     print_lines(list, false);
 }
 
+/* ---- a table of attempts, for show ---- */
+
+static const struct column attempt_columns[] = {
+    { "JOBID", 0, 0, false },   { "ATTEMPT", 0, 0, true },  { "POOL", 5, 3, false },
+    { "SYSTEMS", 8, 2, false }, { "STARTED", 0, 1, false }, { "HELD", 0, 4, true },
+    { "STEPS", 0, 0, true },    { "LOST", 0, 0, true },     { "END", 21, 0, false },
+};
+
+static int64_t held_s(const Wafer__Attempt *attempt, const Wafer__Time *now)
+{
+    const Wafer__Time *end = attempt->ended_at ? attempt->ended_at : now;
+
+    return attempt->granted_at && end ? (end->us - attempt->granted_at->us) / 1000000 : 0;
+}
+
+static void add_attempt(struct table *table, const struct command *command,
+                        const Wafer__JobReport *report, const Wafer__Attempt *attempt,
+                        const Wafer__Time *now)
+{
+    owned(free) char *systems = systems_text(attempt);
+    const Wafer__Time *started = attempt->started_at;
+    bool has_detail = attempt->detail && *attempt->detail;
+
+    table_cell(table, STYLE_NONE, job_id_text(report->job).text);
+    table_cell(table, STYLE_NONE,
+               attempt->attempt ? count_text(true, attempt->attempt).text : NULL);
+    table_cell(table, STYLE_NONE, attempt->pool);
+    table_cell(table, STYLE_NONE, systems);
+    table_cell(table, STYLE_NONE, started ? units_time(started->us, command->utc).text : NULL);
+    table_cell(table, STYLE_NONE, units_seconds(held_s(attempt, now)).text);
+    table_format(table, STYLE_NONE, "%s to %s",
+                 count_text(attempt->has_first_step, attempt->first_step).text,
+                 count_text(attempt->has_last_step, attempt->last_step).text);
+    table_cell(table, STYLE_NONE, count_text(attempt->has_steps_lost, attempt->steps_lost).text);
+    table_format(table, STYLE_NONE, "%s%s%s", end_text(attempt), has_detail ? ": " : "",
+                 has_detail ? attempt->detail : "");
+}
+
+static void print_attempt_table(const struct command *command, const Wafer__ReportList *list)
+{
+    owned(table_free) struct table *table =
+        table_new(attempt_columns, ELEMENTS(attempt_columns), &command->out);
+    bool is_complete = true;
+
+    for (size_t i = 0; i < list->n_items; i++) {
+        const Wafer__JobReport *report = list->items[i];
+        for (size_t j = 0; j < report->n_attempts; j++)
+            add_attempt(table, command, report, report->attempts[j], list->generated_at);
+        is_complete &= !report->attempts_unknown;
+    }
+    table_print(table, !command_has(command, FLAG_NO_HEADER));
+    if (!is_complete)
+        output_line(command, "%s", "earlier attempts were not kept");
+}
+
 /* ---- the verb ---- */
 
 enum report_format {
@@ -303,17 +360,21 @@ enum report_format {
     REPORT_JSON,
     REPORT_CSV,
     REPORT_PLAIN,
+    REPORT_ATTEMPTS, /* a table of them alone */
 };
+
+static enum report_format format_of(const struct command *command, enum report_format people)
+{
+    bool is_document = command_is_json(command) || command->format == FORMAT_YAML;
+
+    return is_document ? REPORT_JSON : command->format == FORMAT_PLAIN ? REPORT_PLAIN : people;
+}
 
 static int read_format(const struct command *command, enum report_format *ret)
 {
     const char *name = command->values[FLAG_FORMAT];
 
-    bool is_document = command_is_json(command) || command->format == FORMAT_YAML;
-
-    *ret = is_document                       ? REPORT_JSON
-           : command->format == FORMAT_PLAIN ? REPORT_PLAIN
-                                             : REPORT_MARKDOWN;
+    *ret = format_of(command, REPORT_MARKDOWN);
     if (!name)
         return 0;
     if (strcmp(name, "md") == 0)
@@ -339,6 +400,7 @@ static void print_reports(const struct command *command, Wafer__ReportList *list
         if (!output_document(command, &list->base))
             output_json(&list->base);
         break;
+    case REPORT_ATTEMPTS: print_attempt_table(command, list); break;
     case REPORT_CSV: print_csv(list); break;
     case REPORT_PLAIN: print_lines(list, true); break;
     case REPORT_MARKDOWN:
@@ -369,17 +431,14 @@ static int ask(struct connection *connection, Wafer__Target *target, Wafer__Repo
     return 0;
 }
 
-int run_report(const struct command *command)
+static int report(const struct command *command, enum report_format format)
 {
     owned(targets_done) struct targets targets = { .count = 0 };
     owned(connection_close) struct connection *connection = NULL;
     Wafer__ReportList *list = NEW(Wafer__ReportList);
-    enum report_format format;
-    int exit = read_format(command, &format);
+    int exit = targets_read(command, &targets);
 
     wafer__report_list__init(list);
-    if (!exit)
-        exit = targets_read(command, &targets);
     if (!exit)
         exit = connection_open(command, &connection);
     if (!exit)
@@ -393,4 +452,17 @@ int run_report(const struct command *command)
         list->schema = text_copy("");
     wafer__report_list__free_unpacked(list, NULL);
     return exit;
+}
+
+int run_report(const struct command *command)
+{
+    enum report_format format;
+    int exit = read_format(command, &format);
+
+    return exit ? exit : report(command, format);
+}
+
+int report_attempts(const struct command *command)
+{
+    return report(command, format_of(command, REPORT_ATTEMPTS));
 }

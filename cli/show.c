@@ -7,6 +7,7 @@
 #include "cli/job_text.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/report.h"
 #include "cli/run.h"
 #include "cli/targets.h"
 #include "cli/user.h"
@@ -104,6 +105,9 @@ int run_show(const struct command *command)
     owned(targets_done) struct targets targets = { .count = 0 };
     owned(connection_close) struct connection *connection = NULL;
     struct shown shown = { .command = command };
+
+    if (command_has(command, FLAG_ATTEMPTS))
+        return report_attempts(command);
     int exit = noun_check_columns(command, &job_noun), failed = 0;
 
     if (!exit)

@@ -39,6 +39,7 @@ const struct flag flags[FLAGS] = {
     [FLAG_COUNT] = { "limit", 'n', "N", false, "at most N of them (default 1000)" },
     [FLAG_WATCH] = { "watch", 0, "DUR", true, "stay, and show what changes (default 2s)" },
     [FLAG_SPEC] = { "spec", 0, NULL, false, "the job file as the controller understood it" },
+    [FLAG_ATTEMPTS] = { "attempts", 0, NULL, false, "what became of each attempt" },
     [FLAG_FOLLOW] = { "follow", 'f', NULL, false, "go on as more arrives" },
     [FLAG_TAIL] = { "tail", 'n', "N", false, "only the last N lines" },
     [FLAG_ATTEMPT] = { "attempt", 0, "N|all", false, "of one attempt (default all)" },
@@ -100,7 +101,8 @@ const struct verb verbs[] = {
           TAKES(FLAG_IN_QUEUE) | TAKES(FLAG_LABEL) | TAKES(FLAG_SINCE) | TAKES(FLAG_SORT) |
           TAKES(FLAG_COUNT) | TAKES(FLAG_WATCH),
       "list jobs", "A state of ended jobs in --state implies --all.\n", run_ls },
-    { NULL, "show", "ID...", 1, ANY_NUMBER, TAKES(FLAG_SPEC), "everything about jobs",
+    { NULL, "show", "ID...", 1, ANY_NUMBER, TAKES(FLAG_SPEC) | TAKES(FLAG_ATTEMPTS),
+      "everything about jobs",
       "Ends with the newest five events. --spec prints a file that submit takes.\n", run_show },
     { NULL, "explain", "ID", 1, 1, TAKES(FLAG_START) | TAKES(FLAG_FIX),
       "why a job waits, or why it ended, and what can be done", NULL, run_explain },

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 22
+plan 23
 
 # ---- update ----
 
@@ -94,6 +94,11 @@ exits 0 && out_has "# job 7 gpt: SUCCEEDED" && out_has "- step 3000 of 3000, 200
     out_has "| lost: of execute, done again | n/a |" && out_has "| 1 | s1 s2 | 0 to 1200 | 200 |" &&
     grep -q "^| 1 .*00:00:05 | n/a | n/a | n/a | n/a | n/a | 00:28:55 | 00:30:00 | n/a | n/a | SYSTEM_LOST |$" "$folder/out"
 ok "report says n/a for what is not known"
+
+run report show 7 --attempts
+exits 0 && grep -Eq '^7 +1 +- +s1 s2 .* 0 to 1200 +200  SYSTEM_LOST$' "$folder/out" &&
+    grep -Eq '^7 +2 .* 1000 to 3000 .*FINISHED$' "$folder/out" && [ "$(wc -l <"$folder/out")" -eq 3 ]
+ok "show --attempts has a row for each"
 
 run report report 7 --format csv
 exits 0 && [ "$(wc -l <"$folder/out")" -eq 4 ] && [ "$(awk -F, '{ print NF }' "$folder/out" | sort -u)" = 26 ] &&
