@@ -1,8 +1,8 @@
 /* Invariants
  *   - an entry waits (`chunk`), runs, or is unknown here; never two of these
  *   - `ends` of a domain are its running entries by `end_us`, equals as they started
- *   - under conservative backfill a domain's profile holds what is idle, what running jobs give
- * back at their ends, and what reservations take; under any other it is not kept
+ *   - under conservative backfill a domain's profile holds what is idle, what running jobs
+ *     give back at their ends, and what reservations take; under any other it is not kept
  *   - a reservation stands until its job starts or leaves, it takes an earlier one, somebody who
  *     comes before it needs its place, or the world broke what it was planned on (`doubtful`) */
 #include "core/scheduler.h"

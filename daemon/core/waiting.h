@@ -5,8 +5,8 @@
  *
  * Invariants
  *   - no chunk is empty; entries follow each other by the order of the list
- *   - a chunk's `least_systems` and `least_limit_us` are bounds: no job of it is below, and after
- * an entry was removed perhaps none is as low
+ *   - a chunk's `least_systems` and `least_limit_us` are bounds: no job of it is below, and
+ *     after an entry was removed perhaps none is as low
  *
  * Ownership  entries belong to the caller and stay where they are while they wait */
 #ifndef WAFERD_CORE_WAITING_H

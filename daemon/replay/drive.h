@@ -4,17 +4,18 @@
  * trace says, run as long as it says, and their ends are applied in a stated order.
  *
  * Ties, within one instant
- *   batch           all ends, all submissions, then one pass: what a live controller does that
- * finds them all in its sockets submit-first    ends that were expected then count as gone;
- * submissions, then ends in the order their jobs started; a pass after each (as pyss does)
+ *   batch           all ends, all submissions, then one pass: what a live controller does
+ *                   that finds them all in its sockets
+ *   submit-first    ends that were expected then count as gone; submissions, then ends in the
+ *                   order their jobs started; a pass after each (as pyss does)
  *   end-first       ends that were expected then count as gone; ends, then submissions
- *   end-first-held  ends, then submissions; whose end is not applied yet holds its systems (as
- * CQSim does)
+ *   end-first-held  ends, then submissions; whose end is not applied yet holds its systems
+ *                   (as CQSim does)
  *
  * Failures
- *   After all else of an instant systems come back, and then systems fail; a pass follows. The job
- *   on a system that fails is at its last checkpoint again, and waits in its old place of the
- * queue, to run what is left within what is left of its limit. Checkpoints take no time.
+ *   After all else of an instant systems come back, and then systems fail; a pass follows. The
+ *   job on a system that fails is at its last checkpoint again, and waits in its old place of
+ *   the queue, to run what is left within what is left of its limit. Checkpoints take no time.
  *
  * Units  whole seconds of the trace (`_s`) */
 #ifndef WAFERD_REPLAY_DRIVE_H

@@ -2,11 +2,13 @@
  *
  *   wait              start less submission
  *   bounded slowdown  max(1, (end less submission) / max(run, 10 s)): Feitelson and Rudolph,
- * "Metrics and benchmarking for parallel job scheduling", JSSPP 1998, with their bound of 10 s
- * makespan          first submission to last end utilisation       system seconds that ran over
- * systems x makespan fairness          Jain's index over the users' mean bounded slowdowns, 1 if
- * all are equal: Jain, Chiu and Hawe, DEC-TR-301, 1984 percentile        the smallest value that at
- * least so many hundredths do not exceed
+ *                     "Metrics and benchmarking for parallel job scheduling", JSSPP 1998, with
+ *                     their bound of 10 s
+ *   makespan          first submission to last end
+ *   utilisation       system seconds that ran over systems x makespan
+ *   fairness          Jain's index over the users' mean bounded slowdowns, 1 if all are equal:
+ *                     Jain, Chiu and Hawe, DEC-TR-301, 1984
+ *   percentile        the smallest value that at least so many hundredths do not exceed
  *
  * Units  seconds (`_s`); means are of real numbers, summed in the order of the trace, so that the
  *        same schedule gives the same bits */

@@ -8,8 +8,8 @@
  *          also what was asked for, the cluster is the queue
  *
  * Reading rules, those of the published simulations of these logs
- *   - a job that needs no system, ran for no time, asked for no time or came before 0 is left out;
- * a log without any request takes the run as every request
+ *   - a job that needs no system, ran for no time, asked for no time or came before 0 is left
+ *     out; a log without any request takes the run as every request
  *   - who ran longer than asked is cut at the request
  *   - order: submission, then the log's
  * What is left out is counted by cause, with the first line of each.

@@ -1,6 +1,8 @@
-/* passes PENDING: a pool of 2,048 systems that is full, so many jobs that wait, the first 1,000 of
- * them with reservations. How long is a pass that plans all of them anew, and one after an arrival
- * or an end? passes TRACE SYSTEMS: a replay, without the reading of its file. */
+/* passes PENDING: a pool of 2,048 systems that is full, so many jobs that wait, the first 1,000
+ * of them with reservations. How long is a pass that plans all of them anew, and one after an
+ * arrival or an end?
+ *
+ * passes TRACE SYSTEMS: a replay, without the reading of its file. */
 #include <fcntl.h>
 #include <stdlib.h>
 
