@@ -313,6 +313,18 @@ static const char *plural(uint32_t count)
     return count == 1 ? "" : "s";
 }
 
+/* Systems may be free, and yet it does not pass. */
+static char *ahead_text(const struct core *core, const struct pool *pool, const struct job *job,
+                        uint32_t wanted)
+{
+    if (scheduler_rules(pool->scheduler)->backfill == SCHEDULE_BACKFILL_NONE ||
+        widest_supply(core, pool).free < wanted)
+        return text_copy("another job is ahead of it");
+    return text_copy(job->entry.limit_us == INT64_MAX
+                         ? "it has no limit, so that it could delay the job ahead of it"
+                         : "it would delay the job ahead of it");
+}
+
 static void explain(const struct core *core, const struct job *job, const struct job *ahead,
                     struct wait *ret)
 {
@@ -356,7 +368,7 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else if (ahead && ahead != job && comes_before(ahead, job)) {
         ret->reason = WAFER__JOB__REASON__Priority;
         ret->blocker_job = ahead->state.id;
-        ret->detail = text_copy("another job is ahead of it");
+        ret->detail = ahead_text(core, pool, job, wanted);
     } else if (job->array && !job->entry.chunk) {
         ret->reason = WAFER__JOB__REASON__ArrayLimit;
         ret->detail = text_format("%u elements of the array run or come before it, the most that "

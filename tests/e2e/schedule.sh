@@ -48,4 +48,20 @@ ok 'a replay starts each of them where the controller did'
 ! "$top_builddir/tests/e2e/replayed" none <"$folder/lines" >"$folder/out" 2>"$folder/err"
 ok 'and other rules would have started others'
 
+# ---- why does it wait although systems are free? ----
+
+long() { # long NAME SYSTEMS LIMIT
+    wafer submit -q --name "$1" --systems "$2" --limit "$3" --set workload.steps=1000000 \
+        "$top_srcdir/examples/cerebras-gpt-111m.yaml"
+}
+wide=$(long wide 3 10h) && head=$(long head 4 1h) && late=$(long late 1 20h) && brief=$(long brief 1 1h) &&
+    within 10 runs "$wide" && within 10 runs "$brief" &&
+    run 0 cancel --now "$brief" && within 10 is "$brief" .state CANCELLED &&
+    same "$(field "$late" .reason.code): $(field "$late" .reason.detail)" \
+        'Priority: it would delay the job ahead of it' &&
+    same "$(field "$late" '.reason.blockers[0].id')" "$head" && field "$late" .reason.est_start | grep -q T
+ok 'it is told that it would delay the job ahead of it, and when it starts'
+run 0 cancel --now "$head" && within 10 runs "$late"
+ok 'and without that job it starts'
+
 finish
