@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/run.h"
 #include "config.h"
 
@@ -39,9 +40,14 @@ int main(int argc, char *argv[])
     signal(SIGPIPE, SIG_IGN);   /* output_finish() tells a reader that left from a full disk */
 
     int exit = command_parse(argc, argv, &command);
-    if (!exit)
+    if (!exit) {
+        pager_begin(&command);
         exit = run(&command);
-    exit = output_finish(&command, exit);
+    }
+    int finished = output_finish(&command, exit);
+    if (!pager_reads() || finished != EXIT_BROKEN_PIPE) /* who leaves a pager has seen enough */
+        exit = finished;
+    pager_end();
     exit = command_exit(&command, exit);
     command_done(&command);
     return exit;

@@ -4,8 +4,8 @@ set -u
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 fake=$top_builddir/tests/cli/fake_server
 wafer=$top_builddir/wafer
-LC_ALL=C.UTF-8 TZ=UTC COLUMNS=80 TERM=xterm
-export LC_ALL TZ COLUMNS TERM
+LC_ALL=C.UTF-8 TZ=UTC COLUMNS=80 TERM=xterm PAGER=cat
+export LC_ALL TZ COLUMNS TERM PAGER
 unset NO_COLOR WAFER_SERVER WAFER_SOCKET WAFER_OUTPUT WAFER_TZ WAFER_QUEUE WAFER_PROJECT WAFER_SORT \
     WAFER_LS_COLUMNS WAFER_EXIT_ERROR
 HOME=$folder XDG_CONFIG_HOME=$folder/config && export HOME XDG_CONFIG_HOME

@@ -5,7 +5,7 @@ if ! command -v script >/dev/null; then
     echo "1..0 # SKIP script(1) of util-linux is needed for a terminal"
     exit 0
 fi
-plan 16
+plan 21
 esc=$(printf '\033')
 
 # on_terminal SCRIPT "ARGUMENTS" [input]: all that the terminal got, in $folder/out
@@ -145,3 +145,30 @@ ok "NO_COLOR holds for top too"
 on_terminal nothing proxy
 exits 64 && out_has "a proxy speaks to a program"
 ok "a proxy speaks to no person"
+
+# ---- a pager ----
+
+{
+    printf -- '--- list\njobs:\n  schema: x\n  items:\n'
+    i=0
+    while [ $i -lt 1500 ]; do
+        i=$((i + 1))
+        printf '    - {id: %d, name: a-rather-long-name-for-a-job, state: RUNNING}\n' $i
+    done
+    printf -- '--- system_list\nsystems: {schema: x, items: []}\n'
+} >"$folder/long"
+PAGER='sed "s/^/paged: /"' on_terminal long ls
+exits 0 && [ "$(grep -c '^paged: ' "$folder/out")" -gt 1500 ] && out_has "paged: ${esc}[1mJOBID"
+ok "a list on a terminal goes through the pager"
+PAGER='head -n 2' on_terminal long ls
+exits 0 && [ "$(wc -l <"$folder/out")" -eq 2 ]
+ok "who leaves it early has seen enough: that is no error"
+PAGER='cat; exit 3' on_terminal long ls
+exits 0 && [ "$(wc -l <"$folder/out")" -gt 1500 ]
+ok "how it ends is not how wafer ends"
+PAGER=no-such-program on_terminal long ls
+exits 0 && [ "$(wc -l <"$folder/out")" -gt 1500 ]
+ok "without one that is there nothing is lost"
+PAGER='sed "s/^/paged: /"' on_terminal submit "submit $folder/job.yaml" && ! out_has 'paged: ' &&
+    PAGER='sed "s/^/paged: /"' run long ls && ! out_has 'paged: '
+ok "what is brief does without, and so does what no terminal reads"
