@@ -7,6 +7,7 @@ libbase_a_SOURCES = \
   daemon/base/diag.c daemon/base/diag.h \
   daemon/base/digest.c daemon/base/digest.h \
   daemon/base/duration.c daemon/base/duration.h \
+  daemon/base/later.h \
   daemon/base/list.h \
   daemon/base/map.c daemon/base/map.h \
   daemon/base/memory.c daemon/base/memory.h \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/later.h"
 #include "base/memory.h"
 #include "core/state.h"
 
@@ -200,7 +201,7 @@ void attempt_stop(struct core *core, struct job *job, Wafer__Cause cause, bool n
     /* A grace may come from a client: what no clock reaches is as good as for ever. */
     int64_t deadline_us = core->now_us;
     if (!now && grace_us > 0)
-        deadline_us = grace_us < INT64_MAX - deadline_us ? deadline_us + grace_us : INT64_MAX;
+        deadline_us = later_us(deadline_us, grace_us);
     if (!next.has_stop_deadline_us || deadline_us < next.stop_deadline_us)
         SET(&next, stop_deadline_us, deadline_us);
     record_job(core, WAFER__RECORD_KIND__JOB_STOPPING, &next, text, uid);
@@ -382,9 +383,7 @@ static void wait_again(struct core *core, struct job *job, Wafer__JobState *next
         if (started || cause != WAFER__CAUSE__LAUNCH_REFUSED)
             SET(next, cause, WAFER__CAUSE__RETRY_LIMIT);
     } else if (tries) {
-        int64_t wait_us = backoff_us(terms, tries);
-        SET(next, not_before_us,
-            wait_us < INT64_MAX - core->now_us ? core->now_us + wait_us : INT64_MAX);
+        SET(next, not_before_us, later_us(core->now_us, backoff_us(terms, tries)));
     }
     if (next->has_not_before_us)
         SET(attempt, not_before_us, next->not_before_us);
@@ -444,13 +443,9 @@ static int64_t earlier(int64_t a_us, int64_t b_us)
 
 static int64_t limit_due_us(const struct job *job)
 {
-    const struct job_terms *terms = &job->spec->terms;
-
-    if (!terms->limit_us || !job->state.has_started_us)
+    if (!job->state.has_started_us)
         return INT64_MAX;
-    int64_t left_us = terms->limit_us - job->state.run_us;
-    return left_us < INT64_MAX - job->state.started_us ? job->state.started_us + left_us
-                                                       : INT64_MAX;
+    return later_us(job->state.started_us, job_limit_left_us(job));
 }
 
 static int64_t cost_due_us(const struct core *core, const struct job *job)

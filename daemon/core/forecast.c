@@ -1,22 +1,16 @@
 #include "core/forecast.h"
 
+#include "base/later.h"
 #include "base/memory.h"
 #include "core/schedule.h"
 #include "core/state.h"
 
 #define AHEAD_MAX 1000 /* jobs that are looked at: further back nothing can be said */
 
-static int64_t later(int64_t us, int64_t span_us)
-{
-    return us < INT64_MAX - span_us ? us + span_us : INT64_MAX;
-}
-
 int64_t forecast_end(const struct core *core, const struct job *job)
 {
-    const struct job_terms *terms = &job->spec->terms;
     int64_t began_us = job->state.has_started_us ? job->state.started_us : core->now_us;
-    int64_t end_us =
-        terms->limit_us ? later(began_us, terms->limit_us - job->state.run_us) : INT64_MAX;
+    int64_t end_us = later_us(began_us, job_limit_left_us(job));
 
     if (job->state.state == WAFER__JOB__STATE__STOPPING && job->state.has_stop_deadline_us)
         end_us = job->state.stop_deadline_us;

@@ -158,6 +158,13 @@ uint32_t job_systems_wanted(const struct job *job)
     return job->state.has_systems_count ? job->state.systems_count : job->spec->terms.systems_count;
 }
 
+int64_t job_limit_left_us(const struct job *job)
+{
+    int64_t limit_us = job->spec->terms.limit_us;
+
+    return limit_us ? limit_us - job->state.run_us : INT64_MAX;
+}
+
 bool job_has_systems(const struct job *job)
 {
     return job_state_has_systems(job->state.state);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/later.h"
 #include "base/memory.h"
 
 void profile_init(struct profile *profile)
@@ -86,11 +87,6 @@ void profile_forget(struct profile *profile, int64_t now_us)
     profile->steps[0].from_us = INT64_MIN;
 }
 
-static int64_t later(int64_t us, int64_t span_us)
-{
-    return us < INT64_MAX - span_us ? us + span_us : INT64_MAX;
-}
-
 int64_t profile_find(const struct profile *profile, int64_t from_us, int64_t before_us,
                      int64_t span_us, int64_t systems, int64_t own_us)
 {
@@ -108,7 +104,7 @@ int64_t profile_find(const struct profile *profile, int64_t from_us, int64_t bef
         if (start_us >= before_us)
             return INT64_MAX;
         /* From `own_us` on it stands on what it holds: a start before that ends before it would. */
-        int64_t end_us = later(start_us, span_us);
+        int64_t end_us = later_us(start_us, span_us);
         if (end_us > own_us)
             end_us = own_us;
         for (; steps[at].more >= more; at++)

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/later.h"
 #include "base/memory.h"
 #include "core/state.h"
 
@@ -186,11 +187,12 @@ static bool array_is_full(const struct job *job)
            job->array->running + job->array->waiting >= terms->array_parallel;
 }
 
-static int64_t limit_left_us(const struct job *job)
+/* What the scheduler plans with: a job that has no time left still takes its turn. */
+static int64_t planned_limit_us(const struct job *job)
 {
-    int64_t limit_us = job->spec->terms.limit_us, left_us = limit_us - job->state.run_us;
+    int64_t left_us = job_limit_left_us(job);
 
-    return !limit_us ? INT64_MAX : left_us > 0 ? left_us : 0;
+    return left_us > 0 ? left_us : 0;
 }
 
 /* To the scheduler if nothing of its own keeps it from starting, else to those that are looked at
@@ -207,7 +209,7 @@ static void place_in_queue(struct core *core, struct pool *pool, struct job *job
         park(&pool->parked, job);
     } else {
         job->entry.submitted_us = job->state.submitted_us;
-        job->entry.limit_us = limit_left_us(job);
+        job->entry.limit_us = planned_limit_us(job);
         job->entry.systems = systems_for(job, &pool->widest);
         scheduler_wait(pool->scheduler, &job->entry);
         if (job->array)
@@ -268,11 +270,10 @@ void schedule_array_opened(struct core *core, struct array *array)
 static int64_t expected_end_us(const struct job *job)
 {
     int64_t began_us = job->state.has_started_us ? job->state.started_us : job->state.granted_us;
-    int64_t left_us = limit_left_us(job);
 
     if (job->state.state == WAFER__JOB__STATE__STOPPING && job->state.has_stop_deadline_us)
         return job->state.stop_deadline_us;
-    return began_us < INT64_MAX - left_us ? began_us + left_us : INT64_MAX;
+    return later_us(began_us, planned_limit_us(job));
 }
 
 /* Of the pool that its systems are in; it may wait for another one next. NULL: the site no longer
@@ -289,7 +290,7 @@ void schedule_run(struct core *core, struct job *job)
     struct scheduler *scheduler = scheduler_of(core, job);
 
     job->entry.systems = (uint32_t)job->state.n_systems;
-    job->entry.limit_us = limit_left_us(job);
+    job->entry.limit_us = planned_limit_us(job);
     if (scheduler)
         scheduler_run(scheduler, &job->entry, job_host(core, job)->index, expected_end_us(job));
 }
@@ -407,14 +408,6 @@ uint32_t schedule_systems_for(const struct core *core, const struct job *job)
     struct supply supply = widest_supply(core, job_pool(core, job));
 
     return systems_for(job, &supply);
-}
-
-bool schedule_takes_turn(const struct core *core, const struct job *job)
-{
-    const struct pool *pool = job_pool(core, job);
-    struct supply supply = widest_supply(core, pool);
-
-    return own_obstacle(core, job, pool, &supply) < 0;
 }
 
 uint64_t schedule_position(const struct core *core, const struct job *job)

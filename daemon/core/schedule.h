@@ -39,8 +39,6 @@ uint32_t schedule_systems_for(const struct core *core, const struct job *job);
 /* Would this reason keep the PENDING job from starting, whatever else does? For those that are the
  * job's own or its queue's. */
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason);
-/* Nothing of its own keeps the job from starting, so that those behind it wait for it. */
-bool schedule_takes_turn(const struct core *core, const struct job *job);
 /* The place of a PENDING job in its queue, from 1. */
 uint64_t schedule_position(const struct core *core, const struct job *job);
 

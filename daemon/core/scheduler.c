@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/later.h"
 #include "base/memory.h"
 #include "core/profile.h"
 #include "core/waiting.h"
@@ -41,11 +42,6 @@ struct scheduler {
     struct schedule_entry **candidates; /* of a pass: to be started, perhaps */
     size_t candidate_count, candidate_capacity;
 };
-
-static int64_t later(int64_t us, int64_t span_us)
-{
-    return us < INT64_MAX - span_us ? us + span_us : INT64_MAX;
-}
 
 /* ---- order ---- */
 
@@ -146,7 +142,7 @@ static void give_back(struct scheduler *scheduler, struct schedule_entry *entry)
     if (entry->planned_us == INT64_MAX)
         return;
     profile_add(&scheduler->domains[entry->domain].profile, entry->planned_us,
-                later(entry->planned_us, entry->limit_us), entry->systems);
+                later_us(entry->planned_us, entry->limit_us), entry->systems);
     entry->planned_us = INT64_MAX;
     scheduler->planned_count--;
 }
@@ -373,7 +369,7 @@ static struct reservation reserve(const struct scheduler *scheduler, uint32_t sy
 static bool ends_in_time(const struct pass *pass, const struct schedule_entry *entry,
                          const struct reservation *held)
 {
-    return entry->limit_us < INT64_MAX && later(pass->now_us, entry->limit_us) <= held->start_us;
+    return entry->limit_us < INT64_MAX && later_us(pass->now_us, entry->limit_us) <= held->start_us;
 }
 
 /* The domain in which the job may pass the head; the number of domains: it may not. */
@@ -520,7 +516,7 @@ static void plan_at(const struct pass *pass, struct schedule_entry *entry, size_
     entry->domain = (uint32_t)domain;
     entry->planned_us = us;
     pass->scheduler->planned_count++;
-    profile_add(&pass->scheduler->domains[domain].profile, us, later(us, entry->limit_us),
+    profile_add(&pass->scheduler->domains[domain].profile, us, later_us(us, entry->limit_us),
                 -(int64_t)entry->systems);
 }
 
@@ -729,7 +725,7 @@ static int64_t forecast(struct profile *profiles, size_t count, const struct sch
         }
     }
     if (start_us < INT64_MAX)
-        profile_add(&profiles[domain], start_us, later(start_us, entry->limit_us),
+        profile_add(&profiles[domain], start_us, later_us(start_us, entry->limit_us),
                     -(int64_t)entry->systems);
     return start_us;
 }

@@ -258,6 +258,8 @@ struct key *core_key(const struct core *core, uint64_t hash);
 struct pool *job_pool(const struct core *core, const struct job *job);
 bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
 uint32_t job_systems_wanted(const struct job *job);
+/* Of its time limit, before the attempt that goes on; INT64_MAX: it has no limit. */
+int64_t job_limit_left_us(const struct job *job);
 bool job_has_systems(const struct job *job);
 /* What was last heard of the job; all zero before its first attempt. */
 const struct progress *job_progress(const struct job *job);

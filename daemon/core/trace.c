@@ -1,5 +1,6 @@
 #include "core/trace.h"
 
+#include "base/later.h"
 #include "core/state.h"
 
 static void release(struct scheduler *scheduler, struct schedule_entry *entry)
@@ -17,12 +18,11 @@ static void release(struct scheduler *scheduler, struct schedule_entry *entry)
 static void run(struct core *core, struct schedule_entry *entry, size_t domain)
 {
     struct scheduler *scheduler = core->pools[0].scheduler;
-    int64_t systems = entry->systems, limit_us = entry->limit_us;
+    int64_t systems = entry->systems;
 
     release(scheduler, entry);
     scheduler_idle(scheduler, domain, -systems);
-    scheduler_run(scheduler, entry, domain,
-                  limit_us < INT64_MAX - core->now_us ? core->now_us + limit_us : INT64_MAX);
+    scheduler_run(scheduler, entry, domain, later_us(core->now_us, entry->limit_us));
     scheduler_returns(scheduler, entry, systems);
 }
 

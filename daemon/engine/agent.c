@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/later.h"
 #include "base/memory.h"
 #include "engine/effects.h"
 #include "model/limits.h"
@@ -434,7 +435,7 @@ static void on_crash(struct agent *agent, struct unit *unit, const Wafer__Durati
     int64_t heal_us = INT64_MAX;
 
     if (span && span->us > 0)
-        heal_us = agent->now_us < INT64_MAX - span->us ? agent->now_us + span->us : INT64_MAX;
+        heal_us = later_us(agent->now_us, span->us);
     heap_set(&agent->units.heals, &unit->heal, heal_us);
     if (unit->down)
         return;

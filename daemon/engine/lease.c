@@ -1,5 +1,7 @@
 #include "engine/lease.h"
 
+#include "base/later.h"
+
 int64_t lease_stamp(struct lease *lease, int64_t now_us)
 {
     if (now_us > lease->sent_us)
@@ -31,6 +33,5 @@ int64_t lease_due_us(const struct lease *lease)
 {
     if (!lease->runs)
         return INT64_MAX;
-    return lease->span_us < INT64_MAX - lease->from_us ? lease->from_us + lease->span_us
-                                                       : INT64_MAX;
+    return later_us(lease->from_us, lease->span_us);
 }
