@@ -377,6 +377,8 @@ void on_explain(struct request *request)
     explaining.ret = response->explanation = NEW(Wafer__Explanation);
     wafer__explanation__init(explaining.ret);
     explaining.ret->job = job ? view_job(request->core, job) : MESSAGE_COPY(facts->view);
+    if (job)
+        view_add_start(request->core, job, explaining.ret->job);
     if (job_state_is_terminal(explaining.ret->job->state))
         advise_ended(&explaining);
     else

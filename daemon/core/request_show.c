@@ -29,11 +29,13 @@ void on_show(struct request *request)
     const struct facts *facts;
     struct job *job = seen_target(request, request->message->show->target, &facts);
 
-    if (job)
-        show_view(request, view_job(request->core, job),
-                  may(request, WAFER__ROLE__ACTION__read, job) ? job->spec : NULL);
-    else if (facts)
+    if (job) {
+        Wafer__Job *view = view_job(request->core, job);
+        view_add_start(request->core, job, view);
+        show_view(request, view, may(request, WAFER__ROLE__ACTION__read, job) ? job->spec : NULL);
+    } else if (facts) {
         hand_on(request, EFFECT_HISTORY, facts->state->id);
+    }
 }
 
 void on_watch(struct request *request)
@@ -149,9 +151,11 @@ void on_list(struct request *request)
     SET(list, truncated, count > limit);
     list->n_items = count < limit ? count : limit;
     list->items = memory_new(list->n_items * sizeof(*list->items));
-    for (size_t i = 0; i < list->n_items; i++)
+    for (size_t i = 0; i < list->n_items; i++) {
         list->items[i] = asked->has_brief && asked->brief ? view_row(request->core, jobs[i])
                                                           : view_job(request->core, jobs[i]);
+        view_add_start(request->core, jobs[i], list->items[i]);
+    }
     free(jobs);
 
     if (asked->has_watch && asked->watch) {

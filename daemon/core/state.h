@@ -303,6 +303,9 @@ Wafer__Time *view_time(int64_t us);
 Wafer__Job *view_job(const struct core *core, const struct job *job);
 /* Only what a table of jobs shows: a fifth of it. */
 Wafer__Job *view_row(const struct core *core, const struct job *job);
+/* When the job is to start, if it waits: planned anew after each record, so only for those who ask.
+ */
+void view_add_start(const struct core *core, const struct job *job, Wafer__Job *view);
 Wafer__Checkpoint *view_checkpoint(const Wafer__CheckpointState *state);
 Wafer__System *view_system(const struct core *core, const struct system *system);
 

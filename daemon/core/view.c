@@ -54,16 +54,8 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
     }
     reason->code = wait.reason;
     reason->detail = wait.detail;
-    int64_t start_us =
-        job->state.state == WAFER__JOB__STATE__PENDING ? forecast_start(core, job) : INT64_MAX;
-    if (start_us < INT64_MAX)
-        reason->est_start = view_time(start_us);
     if (brief)
         return reason;
-    if (start_us < INT64_MAX) /* as good as the limits are */
-        reason->est_basis =
-            text_copy(job->entry.planned_us < INT64_MAX ? "its reservation; may be earlier"
-                                                        : "time limits; may be earlier");
     reason->since = view_time(wait.since_us);
     if (wait.blocker_job && may_name(core, job, wait.blocker_job)) {
         reason->blockers = NEW(Wafer__Job__Blocker *);
@@ -373,4 +365,16 @@ Wafer__System *view_system(const struct core *core, const struct system *system)
     if (system->host->link && system->host->speed > 0)
         SET(view, speed, system->host->speed);
     return view;
+}
+
+void view_add_start(const struct core *core, const struct job *job, Wafer__Job *view)
+{
+    int64_t start_us = view->reason ? forecast_start(core, job) : INT64_MAX;
+
+    if (start_us == INT64_MAX)
+        return;
+    view->reason->est_start = view_time(start_us);
+    view->reason->est_basis =
+        text_copy(job->entry.planned_us < INT64_MAX ? "its reservation; may be earlier"
+                                                    : "time limits; may be earlier");
 }
