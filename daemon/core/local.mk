@@ -4,6 +4,7 @@ libcore_a_SOURCES = \
   daemon/core/apply.c \
   daemon/core/attempt_state.c \
   daemon/core/attempts.c \
+  daemon/core/backfill.c \
   daemon/core/check.c \
   daemon/core/checkpoints.c \
   daemon/core/core.c daemon/core/core.h \
@@ -22,10 +23,11 @@ libcore_a_SOURCES = \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \
+  daemon/core/reservations.c \
   daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
   daemon/core/profile.c daemon/core/profile.h \
-  daemon/core/scheduler.c daemon/core/scheduler.h \
+  daemon/core/scheduler.c daemon/core/scheduler.h daemon/core/scheduler_inside.h \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \
   daemon/core/trace.c daemon/core/trace.h \

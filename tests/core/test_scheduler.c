@@ -320,6 +320,29 @@ START_TEST(other_rules_hold_from_the_next_pass_on)
 }
 END_TEST
 
+/* The first has a reservation, and those behind it none: they are told when it leaves them room. */
+START_TEST(a_forecast_stands_on_the_reservations_of_others)
+{
+    struct small small = small_new(SCHEDULE_BACKFILL_CONSERVATIVE, 4);
+    const struct schedule_rules first_only = { SCHEDULE_BACKFILL_CONSERVATIVE, SCHEDULE_ORDER_FCFS,
+                                               1 };
+    int64_t starts_us[4];
+
+    scheduler_set_rules(small.scheduler, &first_only);
+    submit(&small, 3, 100, 0);
+    submit(&small, 4, 50, 0); /* at 100 */
+    submit(&small, 1, 200, 0);
+    submit(&small, 2, INT64_MAX, 0);
+    submit(&small, 4, 10, 0); /* never: two are held for ever */
+    ck_assert_uint_eq(scheduler_forecast(small.scheduler, 0, starts_us, 4), 4);
+    ck_assert_int_eq(starts_us[0], 100);
+    ck_assert_int_eq(starts_us[1], 150);
+    ck_assert_int_eq(starts_us[2], 150);
+    ck_assert_int_eq(starts_us[3], INT64_MAX);
+    scheduler_free(small.scheduler);
+}
+END_TEST
+
 /* Hundreds of chunks, joined and split: order and count stay right. */
 START_TEST(a_long_queue_stays_in_order)
 {
@@ -374,6 +397,7 @@ int main(void)
     tcase_add_test(tcase, a_higher_priority_takes_its_place_among_the_reservations);
     tcase_add_test(tcase, what_breaks_a_plan_is_planned_around);
     tcase_add_test(tcase, other_rules_hold_from_the_next_pass_on);
+    tcase_add_test(tcase, a_forecast_stands_on_the_reservations_of_others);
     tcase_add_test(tcase, a_long_queue_stays_in_order);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
