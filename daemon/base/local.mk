@@ -14,5 +14,6 @@ libbase_a_SOURCES = \
   daemon/base/number.c daemon/base/number.h \
   daemon/base/random.c daemon/base/random.h \
   daemon/base/size.c daemon/base/size.h \
+  daemon/base/sort.c daemon/base/sort.h \
   daemon/base/timestamp.c daemon/base/timestamp.h \
   daemon/base/utf8.c daemon/base/utf8.h

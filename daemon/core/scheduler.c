@@ -29,11 +29,14 @@ static int by_limit(const struct schedule_entry *a, const struct schedule_entry 
 }
 
 /* For waiting_sort(): equals stay as they are. */
-static int by_score(const struct schedule_entry *a, const struct schedule_entry *b)
+static int by_score(const void *a, const void *b)
 {
-    if (a->bucket != b->bucket)
-        return a->bucket < b->bucket ? -1 : 1;
-    return (a->score < b->score) - (a->score > b->score);
+    const struct schedule_entry *one = ((const struct waiting_slot *)a)->entry;
+    const struct schedule_entry *other = ((const struct waiting_slot *)b)->entry;
+
+    if (one->bucket != other->bucket)
+        return one->bucket < other->bucket ? -1 : 1;
+    return (one->score < other->score) - (one->score > other->score);
 }
 
 static const waiting_order_fn orders[] = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "core/scheduler.h"
 
 void waiting_init(struct waiting *waiting, waiting_order_fn order)
@@ -161,7 +162,7 @@ struct waiting_place waiting_place_of(const struct schedule_entry *entry)
     const struct waiting_chunk *chunk = entry->chunk;
     uint32_t slot = 0;
 
-    while (chunk->slots[slot].entry != entry)
+    while (slot < chunk->count && chunk->slots[slot].entry != entry)
         slot++;
     assert(slot < chunk->count);
     return (struct waiting_place){ chunk->index, slot };
@@ -191,27 +192,9 @@ void waiting_remove(struct waiting *waiting, struct schedule_entry *entry)
     }
 }
 
-/* Merge sort, which keeps equals as they are; what is in order already costs one comparison. */
-static void sort(struct waiting_slot *slots, struct waiting_slot *spare, size_t count,
-                 waiting_order_fn order)
+void waiting_sort(struct waiting *waiting, int (*compare)(const void *a, const void *b))
 {
-    if (count < 2)
-        return;
-    size_t half = count / 2, left = 0, right = half, out = 0;
-    sort(slots, spare, half, order);
-    sort(slots + half, spare, count - half, order);
-    if (order(slots[half - 1].entry, slots[half].entry) <= 0)
-        return;
-    memcpy(spare, slots, half * sizeof(*slots));
-    while (left < half && right < count)
-        slots[out++] =
-            order(slots[right].entry, spare[left].entry) < 0 ? slots[right++] : spare[left++];
-    memcpy(&slots[out], &spare[left], (half - left) * sizeof(*slots));
-}
-
-void waiting_sort(struct waiting *waiting, waiting_order_fn order)
-{
-    struct waiting_slot *slots = memory_new((waiting->count + 1) * 2 * sizeof(*slots));
+    struct waiting_slot *slots = memory_new((waiting->count + 1) * sizeof(*slots));
     size_t count = 0;
 
     for (size_t i = 0; i < waiting->chunk_count; i++) {
@@ -219,7 +202,7 @@ void waiting_sort(struct waiting *waiting, waiting_order_fn order)
                waiting->chunks[i]->count * sizeof(*slots));
         count += waiting->chunks[i]->count;
     }
-    sort(slots, slots + count, count, order);
+    sort_stable(slots, count, sizeof(*slots), compare);
     count = 0;
     for (size_t i = 0; i < waiting->chunk_count; i++) {
         struct waiting_chunk *chunk = waiting->chunks[i];

@@ -54,8 +54,8 @@ void waiting_done(struct waiting *waiting); /* the entries stay as they are */
 void waiting_insert(struct waiting *waiting, struct schedule_entry *entry);
 void waiting_append(struct waiting *waiting, struct schedule_entry *entry);
 void waiting_remove(struct waiting *waiting, struct schedule_entry *entry);
-/* Bring all into the order that `order` gives now; equals stay as they are. */
-void waiting_sort(struct waiting *waiting, waiting_order_fn order);
+/* Bring all into the order that `compare` gives to slots; equals stay as they are. */
+void waiting_sort(struct waiting *waiting, int (*compare)(const void *a, const void *b));
 
 struct waiting_place waiting_place_of(const struct schedule_entry *entry);
 struct schedule_entry *waiting_first(const struct waiting *waiting); /* NULL: nobody waits */

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "replay/trace_inside.h"
 
 #define QUEUES_MAX 10000
@@ -94,42 +95,11 @@ void trace_add(struct trace *trace, const struct line *line, const struct trace_
     };
 }
 
-static bool comes_before(const struct trace_job *a, const struct trace_job *b)
+static int by_submission(const void *a, const void *b)
 {
-    return a->submit_s < b->submit_s;
-}
+    const struct trace_job *one = a, *other = b;
 
-/* Runs of `width` are in order; merge two and two. Equals stay in the order of the log. */
-static void merge(const struct trace_job *from, struct trace_job *to, size_t count, size_t width)
-{
-    for (size_t first = 0; first < count; first += 2 * width) {
-        size_t middle = first + width < count ? first + width : count;
-        size_t end = first + 2 * width < count ? first + 2 * width : count;
-        size_t left = first, right = middle;
-        for (size_t out = first; out < end; out++)
-            to[out] = right == end || (left < middle && !comes_before(&from[right], &from[left]))
-                          ? from[left++]
-                          : from[right++];
-    }
-}
-
-static void sort(struct trace *trace)
-{
-    size_t in_order = 1;
-
-    while (in_order < trace->count &&
-           !comes_before(&trace->jobs[in_order], &trace->jobs[in_order - 1]))
-        in_order++;
-    if (in_order >= trace->count)
-        return;
-    struct trace_job *other = memory_resize(NULL, trace->count, sizeof(*other));
-    for (size_t width = 1; width < trace->count; width *= 2) {
-        merge(trace->jobs, other, trace->count, width);
-        struct trace_job *merged = other;
-        other = trace->jobs;
-        trace->jobs = merged;
-    }
-    free(other);
+    return (one->submit_s > other->submit_s) - (one->submit_s < other->submit_s);
 }
 
 /* The rules that need all of the log. */
@@ -156,7 +126,7 @@ static int finish(struct trace *trace, const char *name, struct diag *diag)
         return diag_fail(diag, -ERANGE, "%s: its jobs run for %lld s, more than %lld s", name,
                          (long long)total_s, (long long)TRACE_LENGTH_MAX_S);
     trace->jobs = memory_resize(trace->jobs, kept + 1, sizeof(*trace->jobs));
-    sort(trace);
+    sort_stable(trace->jobs, kept, sizeof(*trace->jobs), by_submission);
     return 0;
 }
 

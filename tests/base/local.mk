@@ -5,6 +5,7 @@ tests_base_tests = \
   tests/base/test_duration \
   tests/base/test_map \
   tests/base/test_size \
+  tests/base/test_sort \
   tests/base/test_timestamp \
   tests/base/test_utf8
 check_PROGRAMS += $(tests_base_tests)
@@ -31,6 +32,10 @@ tests_base_test_map_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
 tests_base_test_size_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_test_size_CFLAGS = $(TEST_CFLAGS)
 tests_base_test_size_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
+
+tests_base_test_sort_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_base_test_sort_CFLAGS = $(TEST_CFLAGS)
+tests_base_test_sort_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
 
 tests_base_test_timestamp_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_test_timestamp_CFLAGS = $(TEST_CFLAGS)
