@@ -42,21 +42,30 @@ static void replay_arguments(const struct command *command,
 
 /* ---- names and numbers ---- */
 
-static const char *enum_name(const ProtobufCEnumDescriptor *type, int value)
+struct flag_value {
+    char text[32];
+};
+
+/* As flags take it: names of a schema have no dashes. */
+static struct flag_value flag_value(const ProtobufCEnumDescriptor *type, int value)
 {
     const ProtobufCEnumValue *found = protobuf_c_enum_descriptor_get_value(type, value);
+    const char *name = found ? found->name : "?";
+    struct flag_value ret = { "" };
 
-    return found ? found->name : "?";
+    for (size_t i = 0; name[i] && i + 1 < sizeof(ret.text); i++)
+        ret.text[i] = name[i] == '_' ? '-' : name[i];
+    return ret;
 }
 
-static const char *backfill_name(const Wafer__ReplayRun *run)
+static struct flag_value backfill_of(const Wafer__ReplayRun *run)
 {
-    return enum_name(&wafer__scheduling__backfill__descriptor, (int)run->backfill);
+    return flag_value(&wafer__scheduling__backfill__descriptor, (int)run->backfill);
 }
 
-static const char *order_name(const Wafer__ReplayRun *run)
+static struct flag_value order_of(const Wafer__ReplayRun *run)
 {
-    return enum_name(&wafer__scheduling__order__descriptor, (int)run->order);
+    return flag_value(&wafer__scheduling__order__descriptor, (int)run->order);
 }
 
 /* ---- what is compared ---- */
@@ -202,8 +211,8 @@ static void print_runs(const struct command *command, const Wafer__Replay *repla
     for (size_t i = 0; i < replay->n_items; i++) {
         const Wafer__ReplayRun *run = replay->items[i];
         table_format(table, STYLE_NONE, "%" PRIu32, run->systems);
-        table_cell(table, STYLE_NONE, backfill_name(run));
-        table_cell(table, STYLE_NONE, order_name(run));
+        table_cell(table, STYLE_NONE, backfill_of(run).text);
+        table_cell(table, STYLE_NONE, order_of(run).text);
         table_cell(table, STYLE_NONE, units_grouped(run->measures->jobs).text);
         for (size_t m = 0; m < shown; m++) {
             bool best = is_best(replay, i, &measures[m]);
@@ -264,7 +273,8 @@ static void print_failures(const struct command *command, const Wafer__Replay *r
         print_omission(command, replay->failure_omission);
     for (size_t i = 0; i < replay->n_items; i++)
         output_line(command, "  %s, %s: systems failed %s times, jobs were restarted %s times",
-                    units_grouped(replay->items[i]->systems).text, backfill_name(replay->items[i]),
+                    units_grouped(replay->items[i]->systems).text,
+                    backfill_of(replay->items[i]).text,
                     units_grouped(replay->items[i]->failures).text,
                     units_grouped(replay->items[i]->restarts).text);
 }
@@ -274,8 +284,8 @@ static void print_people(const struct command *command, const Wafer__Replay *rep
     if (!command_has(command, FLAG_QUIET)) {
         output_line(command, "%s: %s jobs, %s limits, ties %s", replay->trace,
                     units_grouped(replay->jobs).text,
-                    enum_name(&wafer__replay__estimates__descriptor, (int)replay->estimates),
-                    enum_name(&wafer__replay__ties__descriptor, (int)replay->ties));
+                    flag_value(&wafer__replay__estimates__descriptor, (int)replay->estimates).text,
+                    flag_value(&wafer__replay__ties__descriptor, (int)replay->ties).text);
         for (size_t i = 0; i < replay->n_omissions; i++)
             print_omission(command, replay->omissions[i]);
         for (size_t i = 0; i < replay->n_items; i++)
@@ -297,8 +307,8 @@ static void print_plain(const Wafer__Replay *replay)
         const Wafer__ReplayRun *run = replay->items[i];
         struct record record = { 0 };
         output_number(&record, true, run->systems);
-        output_text(&record, backfill_name(run));
-        output_text(&record, order_name(run));
+        output_text(&record, backfill_of(run).text);
+        output_text(&record, order_of(run).text);
         output_number(&record, true, run->measures->jobs);
         for (size_t m = 0; m < ELEMENTS(measures); m++)
             output_number(&record, has_measure(run, m), measures[m].of(run));

@@ -31,7 +31,9 @@ static void sort(uint8_t *items, uint8_t *spare, size_t count, size_t size,
 void sort_stable(void *items, size_t count, size_t size,
                  int (*compare)(const void *a, const void *b))
 {
-    uint8_t *spare = memory_new(count / 2 * size + 1);
+    if (count < 2)
+        return;
+    uint8_t *spare = memory_new(count / 2 * size);
 
     sort(items, spare, count, size, compare);
     free(spare);

@@ -1,7 +1,6 @@
 /* Backfill with one reservation, that of the first job that waits. */
-#include <stdlib.h>
-
 #include "base/later.h"
+#include "base/sort.h"
 #include "core/scheduler_inside.h"
 
 struct reservation {
@@ -84,17 +83,12 @@ static struct waiting_filter filter_of(const struct pass *pass, const struct res
     return filter;
 }
 
-static int by_limit_then_order(const void *a, const void *b)
+static int by_limit(const void *a, const void *b)
 {
     const struct schedule_entry *one = *(struct schedule_entry *const *)a;
     const struct schedule_entry *other = *(struct schedule_entry *const *)b;
 
-    if (one->limit_us != other->limit_us)
-        return one->limit_us < other->limit_us ? -1 : 1;
-    struct waiting_place here = waiting_place_of(one), there = waiting_place_of(other);
-    if (here.chunk != there.chunk)
-        return here.chunk < there.chunk ? -1 : 1;
-    return here.slot < there.slot ? -1 : here.slot > there.slot;
+    return (one->limit_us > other->limit_us) - (one->limit_us < other->limit_us);
 }
 
 static void backfill_shortest(const struct pass *pass, struct reservation *held)
@@ -107,9 +101,9 @@ static void backfill_shortest(const struct pass *pass, struct reservation *held)
     for (struct schedule_entry *entry; (entry = waiting_find(&scheduler->waiting, &place, &filter));
          place.slot++)
         pass_add_candidate(pass, entry);
-    if (scheduler->candidate_count > 1)
-        qsort(scheduler->candidates, scheduler->candidate_count, sizeof(*scheduler->candidates),
-              by_limit_then_order);
+    /* Equals stay in the order in which they wait. */
+    sort_stable(scheduler->candidates, scheduler->candidate_count, sizeof(*scheduler->candidates),
+                by_limit);
     for (size_t i = 0; i < scheduler->candidate_count; i++)
         pass_head(pass, scheduler->candidates[i], held);
 }

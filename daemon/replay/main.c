@@ -65,6 +65,23 @@ static int fail(int exit, const char *text)
     return exit;
 }
 
+/* --strict, of a file that has such lines. */
+static int refuse(const char *path, const struct trace_omission *bad, const char *what)
+{
+    owned(free) char *text =
+        text_format("%s:%llu: %s, as %llu lines in all", path, (unsigned long long)bad->line, what,
+                    (unsigned long long)bad->count);
+
+    return fail(EX_DATAERR, text);
+}
+
+static int cannot_write(const char *path)
+{
+    owned(free) char *text = text_format("%s: %s", path, strerror(errno));
+
+    return fail(EX_CANTCREAT, text);
+}
+
 static int read_trace(const struct options *options, struct trace *ret)
 {
     bool is_stdin = strcmp(options->trace, "-") == 0;
@@ -80,11 +97,9 @@ static int read_trace(const struct options *options, struct trace *ret)
         return fail(r == -EBADMSG || r == -ERANGE ? EX_DATAERR : EX_IOERR, diag.text);
     const struct trace_omission *bad = &ret->omissions[TRACE_MALFORMED];
     if (options->strict && bad->count) {
-        owned(free) char *text = text_format(
-            "%s:%llu: %s, as %llu lines in all", options->trace, (unsigned long long)bad->line,
-            trace_cause_text(TRACE_MALFORMED), (unsigned long long)bad->count);
+        int exit = refuse(options->trace, bad, trace_cause_text(TRACE_MALFORMED));
         trace_done(ret);
-        return fail(EX_DATAERR, text);
+        return exit;
     }
     return 0;
 }
@@ -105,8 +120,7 @@ static int write_schedule(const char *path, const struct trace *trace,
         if (fclose(file) == 0 && !is_bad)
             return 0;
     }
-    owned(free) char *text = text_format("%s: %s", path, strerror(errno));
-    return fail(EX_CANTCREAT, text);
+    return cannot_write(path);
 }
 
 static int write_picture(const struct options *options, const struct trace *trace,
@@ -122,8 +136,7 @@ static int write_picture(const struct options *options, const struct trace *trac
         if (fclose(file) == 0 && is_written)
             return 0;
     }
-    owned(free) char *text = text_format("%s: %s", options->report, strerror(errno));
-    return fail(EX_CANTCREAT, text);
+    return cannot_write(options->report);
 }
 
 static int write_answer(const Wafer__Replay *answer)
@@ -152,12 +165,9 @@ static int read_record(const struct options *options, struct failures *ret)
     if (r < 0)
         return fail(r == -EBADMSG || r == -E2BIG ? EX_DATAERR : EX_IOERR, diag.text);
     if (options->strict && ret->malformed.count) {
-        owned(free) char *text =
-            text_format("%s:%llu: %s, as %llu lines in all", options->failures,
-                        (unsigned long long)ret->malformed.line, FAILURES_MALFORMED,
-                        (unsigned long long)ret->malformed.count);
+        int exit = refuse(options->failures, &ret->malformed, FAILURES_MALFORMED);
         failures_done(ret);
-        return fail(EX_DATAERR, text);
+        return exit;
     }
     return 0;
 }

@@ -54,24 +54,15 @@ static int choose(const char *option, const char *text, const char *const *names
     return diag_fail(diag, -EINVAL, "--%s: \"%s\" is none of %s", option, text, words);
 }
 
-/* A value of a list between commas, one after the other; NULL at the end. */
-static char *next_of(char **rest)
-{
-    return strsep(rest, ",");
-}
-
 static int parse_systems(struct options *ret, const char *text, struct diag *diag)
 {
     owned(free) char *copy = text_copy(text);
     char *rest = copy;
 
     ret->systems_count = 0;
-    for (char *value; (value = next_of(&rest));) {
-        struct number number;
-        const char *end = number_scan(value, 0, &number);
-        int64_t systems;
-        if (!end || *end || number_times(&number, 1, NUMBER_EXACT, &systems) < 0 || !systems ||
-            systems > UINT32_MAX)
+    for (char *value; (value = strsep(&rest, ","));) {
+        uint64_t systems;
+        if (number_parse_whole(value, UINT32_MAX, &systems) < 0 || !systems)
             return diag_fail(diag, -EINVAL, "--systems: \"%s\" is no number of systems", value);
         if (ret->systems_count == OPTIONS_LIST_MAX)
             return diag_fail(diag, -EINVAL, "--systems: more than %d", OPTIONS_LIST_MAX);
@@ -88,7 +79,7 @@ static int parse_choices(const char *option, const char *text, const char *const
     char *rest = copy;
     size_t count = 0;
 
-    for (char *value; (value = next_of(&rest));) {
+    for (char *value; (value = strsep(&rest, ","));) {
         int choice = choose(option, value, names, name_count, diag);
         if (choice < 0)
             return choice;

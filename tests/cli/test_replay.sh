@@ -2,7 +2,7 @@
 # wafer replay: what it prints, what it refuses. That its schedules are right is what tests/oracle is
 # for.
 . "$top_srcdir/tests/cli/lib.sh"
-plan 34
+plan 35
 small=$top_srcdir/tests/oracle/excerpt/excerpt.swf
 cd "$folder" || exit 99
 
@@ -23,6 +23,10 @@ ok "it says what was replayed"
 alone replay --systems 4 --backfill none,easy three.swf
 exits 0 && grep -Eq '^ +4 +none .* 00:00:57 ' out && grep -Eq '^ +4 +easy .* \*00:00:30 ' out
 ok "of two runs the better one is marked"
+
+alone replay --systems 4 --backfill easy-sjbf three.swf
+exits 0 && grep -q '^ *4  easy-sjbf ' out
+ok "rules have the names that flags take"
 
 alone replay --systems 4 --schedule x.csv --backfill none,easy three.swf
 exits 64 && err_has '--schedule: of one run, not of 2'

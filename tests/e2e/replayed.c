@@ -104,6 +104,9 @@ int main(int argc, char **argv)
         if (sscanf(line, "%15s %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, verb, &values[0],
                    &values[1], &values[2], &values[3]) >= 2)
             take(&replayed, verb, values);
+    for (size_t i = 0; i < replayed.effects.count; i++, replayed.differences++)
+        printf("here job %" PRIu64 " starts, but it was never granted\n",
+               replayed.effects.items[i].entry->number);
     printf("%" PRIu64 " starts, %" PRIu64 " differences\n", replayed.starts, replayed.differences);
     core_free(replayed.core);
     size_t cursor = 0;
