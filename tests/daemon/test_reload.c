@@ -205,6 +205,26 @@ START_TEST(scheduling_changes_at_once_and_under_a_higher_serial_alone)
 }
 END_TEST
 
+/* Who puts the shipped file in its place changes nothing by that. */
+START_TEST(the_shipped_scheduling_says_what_holds_without_it)
+{
+    const char *srcdir = getenv("top_srcdir");
+    owned(free) char *path = text_format("%s/policies/scheduling.yaml", srcdir ? srcdir : ".");
+    owned(fclose) FILE *file = fopen(path, "re");
+    char shipped[4096] = "";
+
+    running = settings_with_scheduling(0, NULL);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(shipped, 1, sizeof(shipped) - 1, file), 0);
+    write_file("scheduling.yaml", text_copy(shipped));
+    fresh = settings_with_scheduling(0, NULL);
+    ck_assert_ptr_nonnull(fresh->scheduling);
+    ck_assert_int_eq(fresh->schedule.backfill, running->schedule.backfill);
+    ck_assert_int_eq(fresh->schedule.order, running->schedule.order);
+    ck_assert_uint_eq(fresh->schedule.depth, running->schedule.depth);
+}
+END_TEST
+
 START_TEST(a_class_that_a_pool_takes_changes_at_once)
 {
     running = settings_of(CS3);
@@ -225,6 +245,7 @@ int main(void)
     tcase_add_test(tcase, what_is_applied_holds_and_what_waits_does_not);
     tcase_add_test(tcase, a_platform_file_that_has_changed_waits_and_is_told_once);
     tcase_add_test(tcase, rules_that_are_new_to_the_site_hold_at_once_and_nothing_of_them_waits);
+    tcase_add_test(tcase, the_shipped_scheduling_says_what_holds_without_it);
     tcase_add_test(tcase, scheduling_changes_at_once_and_under_a_higher_serial_alone);
     tcase_add_test(tcase, other_rules_follow_under_a_higher_serial_alone);
     tcase_add_test(tcase, a_class_that_a_pool_takes_changes_at_once);
