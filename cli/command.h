@@ -16,7 +16,9 @@
 #include "cli/screen.h"
 #include "cli/settings.h"
 
-#define BIT(n) (UINT64_C(1) << (n))
+/* Of up to 128 things that an enumeration numbers. */
+typedef unsigned __int128 bit_set;
+#define BIT(n) ((bit_set)1 << (n))
 
 enum {
     EXIT_DIFFERENT = 1,
@@ -61,6 +63,9 @@ enum flag_id {
     FLAG_SYSTEMS,
     FLAG_LIMIT,
     FLAG_ARRAY,
+    FLAG_BEGIN,
+    FLAG_DEADLINE,
+    FLAG_AFTER,
     FLAG_KEY,
     FLAG_HOLD,
     FLAG_WAIT,
@@ -114,7 +119,7 @@ enum flag_id {
 };
 /* A verb has a bit for each flag that does not work everywhere. */
 #define TAKES(flag) BIT((flag)-FLAGS_EVERYWHERE)
-_Static_assert(FLAGS - FLAGS_EVERYWHERE <= 64, "there is a bit for each");
+_Static_assert(FLAGS - FLAGS_EVERYWHERE <= 128, "there is a bit for each");
 
 struct flag {
     const char *name;
@@ -144,7 +149,7 @@ struct verb {
     const char *name;
     const char *targets; /* of the synopsis; NULL: none */
     size_t targets_min, targets_max;
-    uint64_t flags; /* TAKES(FLAG_...) beside those that work everywhere */
+    bit_set flags; /* TAKES(FLAG_...) beside those that work everywhere */
     const char *summary;
     const char *text; /* more help, or NULL */
     int (*run)(const struct command *command);

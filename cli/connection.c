@@ -210,7 +210,7 @@ bool connection_is_broken(const struct connection *connection)
 }
 
 /* 0, an exit code of something that was told, or a negative errno that was not. */
-static int call(struct connection *connection, Wafer__Request *request, uint64_t bodies,
+static int call(struct connection *connection, Wafer__Request *request, bit_set bodies,
                 Wafer__Response **ret)
 {
     owned(response_free) Wafer__Response *response = NULL;
@@ -231,7 +231,7 @@ static int call(struct connection *connection, Wafer__Request *request, uint64_t
     return 0;
 }
 
-int connection_call(struct connection *connection, Wafer__Request *request, uint64_t bodies,
+int connection_call(struct connection *connection, Wafer__Request *request, bit_set bodies,
                     Wafer__Response **ret)
 {
     int r = call(connection, request, bodies, ret);
@@ -239,7 +239,7 @@ int connection_call(struct connection *connection, Wafer__Request *request, uint
     return r < 0 ? connection_gone(connection) : r;
 }
 
-int connection_ask(const struct command *command, Wafer__Request *request, uint64_t bodies,
+int connection_ask(const struct command *command, Wafer__Request *request, bit_set bodies,
                    Wafer__Response **ret)
 {
     owned(connection_close) struct connection *connection = NULL;
@@ -248,7 +248,7 @@ int connection_ask(const struct command *command, Wafer__Request *request, uint6
     return exit ? exit : connection_call(connection, request, bodies, ret);
 }
 
-int connection_call_again(struct connection **connection, Wafer__Request *request, uint64_t bodies,
+int connection_call_again(struct connection **connection, Wafer__Request *request, bit_set bodies,
                           Wafer__Response **ret)
 {
     int r = call(*connection, request, bodies, ret);

@@ -39,16 +39,16 @@ int connection_receive(struct connection *connection, Wafer__Response **ret);
 bool connection_is_broken(const struct connection *connection);
 
 /* One request that has one response, with one of those bodies: BIT(WAFER__RESPONSE__BODY_...). */
-int connection_call(struct connection *connection, Wafer__Request *request, uint64_t bodies,
+int connection_call(struct connection *connection, Wafer__Request *request, bit_set bodies,
                     Wafer__Response **ret);
 
 /* The same, of a connection of its own: for a verb that asks one thing. */
-int connection_ask(const struct command *command, Wafer__Request *request, uint64_t bodies,
+int connection_ask(const struct command *command, Wafer__Request *request, bit_set bodies,
                    Wafer__Response **ret);
 
 /* The same, but when the controller goes away before it answers, connect again and send it once
  * more. Only for requests that may arrive twice. */
-int connection_call_again(struct connection **connection, Wafer__Request *request, uint64_t bodies,
+int connection_call_again(struct connection **connection, Wafer__Request *request, bit_set bodies,
                           Wafer__Response **ret);
 
 /* ---- streams ------------------------------------------------------------------------------- */

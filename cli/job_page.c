@@ -92,6 +92,32 @@ static void print_reason(const struct command *command, const Wafer__Job *job)
                     reason->est_basis ? ")" : "");
 }
 
+static const char *name_of(const ProtobufCEnumDescriptor *type, int value)
+{
+    const ProtobufCEnumValue *found = protobuf_c_enum_descriptor_get_value(type, value);
+
+    return found ? found->name : "-";
+}
+
+static void print_conditions(const struct command *command, const Wafer__Job *job)
+{
+    owned(buffer_done) struct buffer value = BUFFER_EMPTY;
+
+    if (job->begin_at)
+        page_time(command, "begins", job->begin_at);
+    if (job->deadline_at)
+        page_time(command, "deadline", job->deadline_at);
+    for (size_t i = 0; i < job->n_after; i++) {
+        const Wafer__Job__After *after = job->after[i];
+        add_part(&value, "%s %s%" PRIu64 " (%s)",
+                 name_of(&wafer__job__after__kind__descriptor, (int)after->kind),
+                 after->array ? "array " : "", after->job,
+                 name_of(&wafer__job__after__status__descriptor, (int)after->status));
+    }
+    if (value.length)
+        print_parts(command, "after", &value);
+}
+
 static void print_systems(const struct command *command, const Wafer__Job *job)
 {
     owned(buffer_done) struct buffer value = BUFFER_EMPTY;
@@ -232,6 +258,7 @@ void job_page_print(const struct command *command, const Wafer__ShowResponse *sh
     print_heading(command, job);
     print_owner(command, job);
     print_reason(command, job);
+    print_conditions(command, job);
     print_systems(command, job);
     print_progress(command, job);
     print_checkpoint(command, job);

@@ -81,7 +81,7 @@ static void show_list(const struct poller *poller, Wafer__Response *response)
 }
 
 static int watch(struct poller *poller, struct connection **connection, Wafer__Request *request,
-                 uint64_t body)
+                 bit_set body)
 {
     int64_t interval_us;
     int exit = list_watch_interval(poller->command, &interval_us);
@@ -108,7 +108,7 @@ static int watch(struct poller *poller, struct connection **connection, Wafer__R
 }
 
 int list_poll(const struct command *command, const struct noun *noun, Wafer__Request *request,
-              uint64_t body,
+              bit_set body,
               void (*print)(const struct command *command, const ProtobufCMessage *list))
 {
     struct poller poller = { .command = command, .noun = noun, .print = print };

@@ -8,7 +8,7 @@
 
 /* `body`: of the response, a list of `noun`. `print` shows it to people. */
 int list_poll(const struct command *command, const struct noun *noun, Wafer__Request *request,
-              uint64_t body,
+              bit_set body,
               void (*print)(const struct command *command, const ProtobufCMessage *list));
 
 #endif

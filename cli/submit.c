@@ -79,7 +79,7 @@ static int read_job_file(const struct command *command, const char *path, struct
 /* ---- flags that stand for --set ------------------------------------------------------------ */
 
 struct sets {
-    char *made[7]; /* what the flags stand for, before the user's own */
+    char *made[10]; /* what the flags stand for, before the user's own */
     const char **all;
 };
 
@@ -112,14 +112,37 @@ static int set_systems(const struct command *command, char **ret_count, char **r
     return 0;
 }
 
+/* "afterok:7,afterany:8_3" as the list that a job file has. */
+static int set_after(const struct command *command, char **ret)
+{
+    const char *text = command->values[FLAG_AFTER];
+    owned(buffer_done) struct buffer list = BUFFER_EMPTY;
+
+    if (!text)
+        return 0;
+    buffer_append_text(&list, "after=[");
+    for (const char *p = text; *p;) {
+        size_t length = strcspn(p, ","), kind = strcspn(p, ":,");
+        if (kind == 0 || kind + 1 >= length)
+            return message_fail(command, EXIT_USAGE,
+                                "--after: '%.*s' is not KIND:ID, as in afterok:7", (int)length, p);
+        buffer_format(&list, "{%.*s: %.*s},", (int)kind, p, (int)(length - kind - 1), p + kind + 1);
+        p += length + (p[length] == ',');
+    }
+    buffer_append_text(&list, "]");
+    *ret = buffer_text(&list);
+    return 0;
+}
+
 static int sets_make(const struct command *command, struct sets *ret)
 {
     static const struct {
         enum flag_id flag;
         const char *key;
     } direct[] = {
-        { FLAG_NAME, "name" },   { FLAG_QUEUE, "queue" }, { FLAG_PRIORITY, "priority" },
-        { FLAG_LIMIT, "limit" }, { FLAG_ARRAY, "array" },
+        { FLAG_NAME, "name" },         { FLAG_QUEUE, "queue" }, { FLAG_PRIORITY, "priority" },
+        { FLAG_LIMIT, "limit" },       { FLAG_ARRAY, "array" }, { FLAG_BEGIN, "begin" },
+        { FLAG_DEADLINE, "deadline" },
     };
     size_t count = 0, made = ELEMENTS(direct);
 
@@ -127,6 +150,8 @@ static int sets_make(const struct command *command, struct sets *ret)
         if (command_has(command, direct[i].flag))
             ret->made[i] = text_format("%s=%s", direct[i].key, command->values[direct[i].flag]);
     int exit = set_systems(command, &ret->made[made], &ret->made[made + 1]);
+    if (!exit)
+        exit = set_after(command, &ret->made[made + 2]);
     if (exit)
         return exit;
 

@@ -93,7 +93,7 @@ static size_t terminal_rows(void)
 
 /* ---- what is shown -------------------------------------------------------------------------- */
 
-static int ask(struct top *top, Wafer__Request *request, uint64_t body, Wafer__Response **ret)
+static int ask(struct top *top, Wafer__Request *request, bit_set body, Wafer__Response **ret)
 {
     Wafer__Response *response = NULL;
     int exit = connection_call_again(&top->connection, request, body, &response);

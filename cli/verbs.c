@@ -27,6 +27,10 @@ const struct flag flags[FLAGS] = {
                        "so many systems; N..M: M, and no fewer than N" },
     [FLAG_LIMIT] = { "limit", 0, "DUR", false, "--set limit=DUR" },
     [FLAG_ARRAY] = { "array", 0, "A-B[%N]", false, "one job for each index, N at a time" },
+    [FLAG_BEGIN] = { "begin", 0, "TIME", false, "--set begin=TIME: not before that" },
+    [FLAG_DEADLINE] = { "deadline", 0, "TIME", false, "--set deadline=TIME: be over by then" },
+    [FLAG_AFTER] = { "after", 0, "KIND:ID[,...]", false,
+                     "start after others: afterok:7, afterany, afternotok, afterstart" },
     [FLAG_KEY] = { "key", 0, "KEY", false, "the same key gives the same job, however often sent" },
     [FLAG_HOLD] = { "hold", 0, NULL, false, "do not start it before 'wafer release'" },
     [FLAG_WAIT] = { "wait", 0, NULL, false, "wait for the end and exit with its outcome" },
@@ -91,7 +95,8 @@ const struct verb verbs[] = {
     { NULL, "submit", "FILE|-", 1, 1,
       TAKES(FLAG_SET) | TAKES(FLAG_NAME) | TAKES(FLAG_QUEUE) | TAKES(FLAG_PRIORITY) |
           TAKES(FLAG_SYSTEMS) | TAKES(FLAG_LIMIT) | TAKES(FLAG_ARRAY) | TAKES(FLAG_KEY) |
-          TAKES(FLAG_HOLD) | TAKES(FLAG_WAIT) | TAKES(FLAG_FOLLOW_JOB),
+          TAKES(FLAG_HOLD) | TAKES(FLAG_WAIT) | TAKES(FLAG_FOLLOW_JOB) | TAKES(FLAG_BEGIN) |
+          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER),
       "hand in a job file",
       "FILE is a job file, wafer-job(5); - reads it from standard input. Ctrl-C during --wait or\n"
       "--follow leaves the job running.\n",

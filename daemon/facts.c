@@ -1,10 +1,12 @@
 #include "facts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "model/job.h"
+#include "model/limits.h"
 
 static void target_job(Wafer__Target *target, uint64_t job)
 {
@@ -69,12 +71,51 @@ static bool origin_target(const Wafer__Request *request, Wafer__Target *ret)
     return false;
 }
 
-bool facts_wanted(const struct core *core, const Wafer__Request *request, uid_t uid,
-                  Wafer__Target *ret)
+/* Of an array part may be history, whatever is in memory. */
+static bool is_whole_array(const struct core *core, const Wafer__Target *target)
 {
-    if (main_target(request, ret) && !core_knows(core, ret, uid))
-        return true;
-    return origin_target(request, ret) && !core_knows(core, ret, uid);
+    return !target->has_index && core_knows_array(core, target->job);
+}
+
+static const char *after_text(const Wafer__Dependency *after)
+{
+    return after->afterok      ? after->afterok
+           : after->afterany   ? after->afterany
+           : after->afternotok ? after->afternotok
+                               : after->afterstart;
+}
+
+/* Both ends check specs, but this one comes before the core has. */
+static bool after_target(const Wafer__Dependency *after, Wafer__Target *ret)
+{
+    const char *text = after_text(after);
+
+    return text && job_target_parse(text, ret) == 0 && ret->has_job;
+}
+
+static const Wafer__JobSpec *after_wanted(const struct core *core, const Wafer__Request *request,
+                                          uid_t uid)
+{
+    const Wafer__JobSpec *spec =
+        request->body_case == WAFER__REQUEST__BODY_SUBMIT ? request->submit->spec : NULL;
+    Wafer__Target target;
+
+    for (size_t i = 0; spec && i < spec->n_after && i < LIMIT_DEPENDENCIES; i++)
+        if (after_target(spec->after[i], &target) &&
+            (!core_knows(core, &target, uid) || is_whole_array(core, &target)))
+            return spec;
+    return NULL;
+}
+
+bool facts_wanted(const struct core *core, const Wafer__Request *request, uid_t uid,
+                  struct facts_wish *ret)
+{
+    *ret = (struct facts_wish){ .uid = uid };
+    ret->has_target =
+        (main_target(request, &ret->target) && !core_knows(core, &ret->target, uid)) ||
+        (origin_target(request, &ret->target) && !core_knows(core, &ret->target, uid));
+    ret->after = after_wanted(core, request, uid);
+    return ret->has_target || ret->after;
 }
 
 /* -ENOENT: history has no job `id`, or it is no element of `array`. */
@@ -112,7 +153,8 @@ static int array_element(struct store *store, const Wafer__Target *target, uint6
     return -ENOENT;
 }
 
-int facts_job(struct store *store, const Wafer__Target *target, uid_t uid, uint64_t *ret)
+/* The number of an ended job. -ENOENT */
+static int find_job(struct store *store, const Wafer__Target *target, uid_t uid, uint64_t *ret)
 {
     if (target->name)
         return store_history_name(store, uid, target->name, ret);
@@ -122,6 +164,39 @@ int facts_job(struct store *store, const Wafer__Target *target, uid_t uid, uint6
         return array_element(store, target, ret);
     *ret = target->job;
     return 0;
+}
+
+/* The numbers of all jobs that are meant: one, or the elements of an array. */
+static int after_range(struct store *store, const Wafer__Target *target, uint64_t *ret_first,
+                       uint64_t *ret_count)
+{
+    *ret_count = 1;
+    if (target->has_index)
+        return find_job(store, target, 0, ret_first);
+    if (target->job > INT64_MAX)
+        return -ENOENT;
+    *ret_first = target->job;
+    return store_history_submission(store, target->job, ret_count);
+}
+
+uint64_t facts_mark(struct store *store, const struct pipeline *pipeline,
+                    const struct facts_wish *wish)
+{
+    uint64_t mark = 0, first, count;
+
+    if (wish->has_target && find_job(store, &wish->target, wish->uid, &first) >= 0)
+        mark = pipeline_mark_of(pipeline, first);
+    for (size_t i = 0; wish->after && i < wish->after->n_after && i < LIMIT_DEPENDENCIES; i++) {
+        Wafer__Target target;
+        if (!after_target(wish->after->after[i], &target) ||
+            after_range(store, &target, &first, &count) < 0)
+            continue;
+        for (uint64_t job = first; job < first + count; job++) {
+            uint64_t other = pipeline_mark_of(pipeline, job);
+            mark = other > mark ? other : mark;
+        }
+    }
+    return mark;
 }
 
 /* What a job holds of a checkpoint of another is as of its own end: what has become of it since? */
@@ -153,34 +228,95 @@ static int refresh_origins(struct store *store, Wafer__JobState *state, struct d
     return r;
 }
 
-int facts_find(struct store *store, const Wafer__Target *target, uid_t uid, struct facts_held *ret,
-               struct diag *diag)
+static int find_target(struct store *store, const struct facts_wish *wish, struct facts_held *held,
+                       struct diag *diag)
 {
     uint64_t job;
+    int r = find_job(store, &wish->target, wish->uid, &job);
 
-    *ret = (struct facts_held){ .checkpoint_count = 0 };
-    int r = facts_job(store, target, uid, &job);
     if (r >= 0)
-        r = store_history_job(store, job, &ret->job, diag);
+        r = store_history_job(store, job, &held->job, diag);
     if (r < 0)
-        return r;
-    r = refresh_origins(store, ret->job.state, diag);
+        return r == -ENOENT ? 0 : r;
+    r = refresh_origins(store, held->job.state, diag);
     if (r >= 0)
-        r = store_history_checkpoints(store, job, &ret->checkpoints, &ret->checkpoint_count, diag);
-    if (r < 0) {
-        store_job_done(&ret->job);
-        return r;
+        r = store_history_checkpoints(store, job, &held->checkpoints, &held->checkpoint_count,
+                                      diag);
+    held->facts = (struct facts){ .view = held->job.view,
+                                  .state = held->job.state,
+                                  .spec = held->job.spec,
+                                  .checkpoints = held->checkpoints,
+                                  .checkpoint_count = held->checkpoint_count };
+    return r;
+}
+
+/* The outcomes that one dependency asks for. */
+struct outcomes {
+    struct facts_held *held;
+    size_t dependency, capacity, project_capacity;
+    bool of_array;
+};
+
+static void add_outcome(void *userdata, const Wafer__Job *view, const Wafer__JobState *state)
+{
+    struct outcomes *outcomes = userdata;
+    struct facts_held *held = outcomes->held;
+    size_t at = held->after_count;
+
+    ARRAY_RESERVE(held->after, at, outcomes->capacity);
+    ARRAY_RESERVE(held->projects, at, outcomes->project_capacity);
+    held->projects[at] = text_copy(view->project);
+    held->after[at] = (struct fact_outcome){
+        .dependency = outcomes->dependency,
+        .of_array = outcomes->of_array,
+        .job = state->id,
+        .object = { .owner = state->uid, .project = held->projects[at], .level = view->class_ },
+        .state = state->state,
+        .started = state->has_first_started_us
+    };
+    held->after_count++;
+}
+
+static int find_after(struct store *store, const Wafer__JobSpec *spec, struct facts_held *held,
+                      struct diag *diag)
+{
+    struct outcomes outcomes = { .held = held };
+    uint64_t first, count;
+    int r = 0;
+
+    for (size_t i = 0; i < spec->n_after && i < LIMIT_DEPENDENCIES && r >= 0; i++) {
+        Wafer__Target target;
+        if (!after_target(spec->after[i], &target) ||
+            after_range(store, &target, &first, &count) < 0)
+            continue;
+        outcomes.dependency = i;
+        outcomes.of_array = count > 1;
+        r = store_history_range(store, first, count, add_outcome, &outcomes, diag);
     }
-    ret->facts = (struct facts){ .view = ret->job.view,
-                                 .state = ret->job.state,
-                                 .spec = ret->job.spec,
-                                 .checkpoints = ret->checkpoints,
-                                 .checkpoint_count = ret->checkpoint_count };
-    return 0;
+    held->facts.after = held->after;
+    held->facts.after_count = held->after_count;
+    return r;
+}
+
+int facts_find(struct store *store, const struct facts_wish *wish, struct facts_held *ret,
+               struct diag *diag)
+{
+    *ret = (struct facts_held){ .checkpoint_count = 0 };
+    int r = wish->has_target ? find_target(store, wish, ret, diag) : 0;
+    if (r >= 0 && wish->after)
+        r = find_after(store, wish->after, ret, diag);
+    if (r < 0)
+        facts_done(ret);
+    return r;
 }
 
 void facts_done(struct facts_held *held)
 {
     store_job_done(&held->job);
     store_checkpoints_free(held->checkpoints, held->checkpoint_count);
+    for (size_t i = 0; i < held->after_count; i++)
+        free(held->projects[i]);
+    free(held->projects);
+    free(held->after);
+    *held = (struct facts_held){ .checkpoint_count = 0 };
 }

@@ -268,23 +268,21 @@ static void step_with_facts(struct session *session, const Wafer__Request *messa
 {
     struct store *store = session->sessions->daemon->store;
     struct facts_held held;
-    Wafer__Target target;
+    struct facts_wish wish;
     struct diag diag;
 
-    if (!facts_wanted(session->sessions->daemon->core, message, session->subject.uid, &target)) {
+    if (!facts_wanted(session->sessions->daemon->core, message, session->subject.uid, &wish)) {
         step(session, message, NULL);
         return;
     }
-    int r = facts_find(store, &target, session->subject.uid, &held, &diag);
-    if (r < 0 && r != -ENOENT) {
+    if (facts_find(store, &wish, &held, &diag) < 0) {
         log_error("history: %s", diag.text);
         sessions_reply_error(session->sessions, session->client, message->id, "E_IO", EX_IOERR,
                              diag.text);
         return;
     }
-    step(session, message, r < 0 ? NULL : &held.facts);
-    if (r >= 0)
-        facts_done(&held);
+    step(session, message, &held.facts);
+    facts_done(&held);
 }
 
 static void park(struct session *session, Wafer__Request *message)
@@ -300,11 +298,11 @@ static void park(struct session *session, Wafer__Request *message)
 static void on_request(struct session *session, Wafer__Request *message)
 {
     struct daemon *daemon = session->sessions->daemon;
-    Wafer__Target target;
+    struct facts_wish wish;
 
     session->in_flight++;
     session->serial |= has_long_answer(message);
-    if (!facts_wanted(daemon->core, message, session->subject.uid, &target)) {
+    if (!facts_wanted(daemon->core, message, session->subject.uid, &wish)) {
         step(session, message, NULL);
     } else if (pipeline_is_empty(&daemon->pipeline)) {
         step_with_facts(session, message);
@@ -395,20 +393,18 @@ static int on_accept(struct listener *listener, void *userdata, int fd, uid_t ui
 
 /* ---- turns ---- */
 
-/* What was decided about its job since it was parked, by a request before it or by a worker's
+/* What was decided about its jobs since it was parked, by a request before it or by a worker's
  * verdict, is not in history either before it is durable. Waiting for all that is decided would
  * never end on a busy day. */
-static uint64_t mark_of_target(const struct sessions *sessions, const struct session *session,
-                               const Wafer__Request *message)
+static uint64_t mark_of_facts(const struct sessions *sessions, const struct session *session,
+                              const Wafer__Request *message)
 {
     const struct daemon *daemon = sessions->daemon;
-    Wafer__Target target;
-    uint64_t job;
+    struct facts_wish wish;
 
-    if (!facts_wanted(daemon->core, message, session->subject.uid, &target) ||
-        facts_job(daemon->store, &target, session->subject.uid, &job) < 0)
+    if (!facts_wanted(daemon->core, message, session->subject.uid, &wish))
         return 0;
-    return pipeline_mark_of(&daemon->pipeline, job);
+    return facts_mark(daemon->store, &daemon->pipeline, &wish);
 }
 
 /* Whether the oldest one need not wait any longer. */
@@ -421,7 +417,7 @@ static bool unpark_next(struct sessions *sessions)
     if (!pipeline_is_released(pipeline, parked->mark))
         return false;
     if (session && !session->closing) {
-        parked->mark = mark_of_target(sessions, session, parked->message);
+        parked->mark = mark_of_facts(sessions, session, parked->message);
         if (!pipeline_is_released(pipeline, parked->mark))
             return false;
         step_with_facts(session, parked->message);

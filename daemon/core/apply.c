@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/dependencies.h"
 #include "core/schedule.h"
 #include "core/state.h"
 
@@ -108,6 +109,7 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     if (core->next_job <= state->id)
         core->next_job = state->id + 1;
     hash_replace(core, &job->hash, &job->state.base);
+    dependencies_attach(core, job);
     job_attach(core, job);
     return job;
 }
@@ -129,6 +131,7 @@ static void job_free(struct core *core, struct job *job)
     list_foreach_safe (&job->checkpoints, link)
         checkpoint_remove(core, CONTAINER_OF(link, struct checkpoint, link));
     job_detach(core, job);
+    dependencies_detach(core, job);
     list_remove(&job->changed_link);
     timer_clear(&core->timers, &job->timer);
     array_leave(core, job);
@@ -188,9 +191,10 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
                        struct spec *spec)
 {
     Wafer__JobState before = job->state;
-    bool had = job_has_systems(job);
+    bool had = job_has_systems(job), before_started = before.has_first_started_us;
 
-    job_detach(core, job);             /* from the queue where the old terms put it */
+    job_detach(core, job); /* from the queue where the old terms put it */
+    dependencies_detach(core, job);
     job_state_copy(&job->state, next); /* next may borrow from before */
     origins_count(core, &job->state, 1);
     origins_count(core, &before, -1);
@@ -205,6 +209,10 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
         job->waiting_since_us = core->now_us;
         schedule_ended(core);
     }
+    dependencies_attach(core, job);
+    if (job_state_is_terminal(job->state.state) ||
+        (job->state.has_first_started_us && !before_started))
+        dependencies_tell(core, job);
     job_attach(core, job);
 }
 
@@ -861,6 +869,8 @@ struct core *core_free(struct core *core)
     map_done(&core->deliveries);
     map_done(&core->delivery_counts);
     map_done(&core->arrays);
+    map_done(&core->dependents);
+    free(core->news);
     map_done(&core->origins);
     map_done(&core->links);
     timers_done(&core->timers);

@@ -5,6 +5,7 @@
 
 #include "base/later.h"
 #include "base/memory.h"
+#include "core/schedule.h"
 #include "core/state.h"
 
 static void record_end(struct core *core, Wafer__RecordKind kind, const Wafer__JobState *next,
@@ -315,6 +316,7 @@ static int final_state(const struct job *job, Wafer__Cause cause)
     case WAFER__CAUSE__STOP_STALLED:
     case WAFER__CAUSE__STOP_COST: return WAFER__JOB__STATE__SUCCEEDED;
     case WAFER__CAUSE__CANCELLED: return WAFER__JOB__STATE__CANCELLED;
+    case WAFER__CAUSE__DEADLINE:
     case WAFER__CAUSE__TIME_LIMIT: return WAFER__JOB__STATE__TIMEOUT;
     case WAFER__CAUSE__CONFIG:
     case WAFER__CAUSE__COMPILE:
@@ -463,19 +465,33 @@ static int64_t cost_due_us(const struct core *core, const struct job *job)
     return due_us < INT64_MAX ? (int64_t)due_us : INT64_MAX;
 }
 
+/* From then on a job that waits cannot be over by its deadline any more. */
+static int64_t too_late_us(const struct job *job)
+{
+    int64_t left_us = job_limit_left_us(job), deadline_us = job->spec->terms.deadline_us;
+
+    if (deadline_us == INT64_MAX || left_us == INT64_MAX)
+        return deadline_us;
+    return left_us > 0 ? deadline_us - left_us + 1 : deadline_us;
+}
+
 void job_timer_set(struct core *core, struct job *job)
 {
     int64_t due_us = INT64_MAX;
 
     switch (job->state.state) {
     case WAFER__JOB__STATE__PENDING:
-        if (job->state.has_not_before_us)
-            due_us = job->state.not_before_us;
+        due_us = too_late_us(job);
+        if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
+            due_us = earlier(due_us, job->state.not_before_us);
+        if (job->spec->terms.begin_us > core->now_us)
+            due_us = earlier(due_us, job->spec->terms.begin_us);
         break;
     case WAFER__JOB__STATE__STARTING:
     case WAFER__JOB__STATE__RUNNING:
     case WAFER__JOB__STATE__SUSPENDED:
         due_us = earlier(limit_due_us(job), cost_due_us(core, job));
+        due_us = earlier(due_us, job->spec->terms.deadline_us);
         break;
     case WAFER__JOB__STATE__STOPPING:
         if (!job->state.stop_now && job->state.has_stop_deadline_us)
@@ -494,13 +510,25 @@ void job_timer_due(struct core *core, struct job *job)
     const struct job_terms *terms = &job->spec->terms;
 
     switch (job->state.state) {
-    case WAFER__JOB__STATE__PENDING: core->pass_wanted = true; break;
+    case WAFER__JOB__STATE__PENDING:
+        if (too_late_us(job) <= core->now_us) {
+            job_end(core, job, WAFER__JOB__STATE__TIMEOUT, WAFER__CAUSE__DEADLINE,
+                    "it can no longer be over by its deadline", NULL);
+            break;
+        }
+        job_timer_set(core, job);
+        schedule_review(core, job);
+        core->pass_wanted = true;
+        break;
     case WAFER__JOB__STATE__STARTING:
     case WAFER__JOB__STATE__RUNNING:
     case WAFER__JOB__STATE__SUSPENDED:
         if (limit_due_us(job) <= core->now_us)
             attempt_stop(core, job, WAFER__CAUSE__TIME_LIMIT, false, terms->grace_us,
                          "its time limit", NULL);
+        else if (terms->deadline_us <= core->now_us)
+            attempt_stop(core, job, WAFER__CAUSE__DEADLINE, false, terms->grace_us, "its deadline",
+                         NULL);
         else
             attempt_stop(core, job, WAFER__CAUSE__STOP_COST, false, terms->grace_us,
                          "its stop.max_cost", NULL);

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/dependencies.h"
 #include "core/state.h"
 
 static bool is_step_of_origin(const Wafer__JobState *state)
@@ -29,6 +30,7 @@ static void check_job(const struct core *core, const struct job *job)
            (state->state == WAFER__JOB__STATE__PENDING && job_pool(core, job)));
     assert(list_is_empty(&job->parked_link) || !job->entry.chunk);
     assert(!job->entry.is_running || job_has_systems(job));
+    assert(!job_has_systems(job) || !(dependency_open(job) || dependency_unmet(job)));
     list_foreach (&job->checkpoints, link) {
         const struct checkpoint *checkpoint = CONTAINER_OF(link, struct checkpoint, link);
         const Wafer__CheckpointState *held = &checkpoint->state;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/dependencies.h"
 #include "core/schedule.h"
 #include "core/state.h"
 #include "core/trace.h"
@@ -38,6 +39,7 @@ struct core *core_new(const struct core_config *config)
         pool->widest_us = INT64_MIN; /* no step has this time */
         pool->scheduler = scheduler_new(&config->schedule);
         list_init(&pool->parked);
+        list_init(&pool->dormant);
     }
     return core;
 }
@@ -57,6 +59,7 @@ static void step_begin(struct core *core, int64_t time_us, int64_t mono_us, stru
 
 static void step_end(struct core *core)
 {
+    dependencies_settle(core);
     /* A full journal takes no grants: what a start would cost cannot be paid for. */
     if (core->pass_wanted && !core->journal_full) {
         core->pass_wanted = false;
@@ -291,6 +294,7 @@ void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct re
         }
     }
     deliveries_recover(core);
+    dependencies_recover(core);
     /* What agents must be told follows from what they report when they come back. */
     core->pass_wanted = true;
     step_end(core);

@@ -81,6 +81,16 @@ enum input_type {
     INPUT_RELOADED,     /* the shell read the site's files again; what holds now was set before */
 };
 
+/* What has become of a job that a new one is to wait for. */
+struct fact_outcome {
+    size_t dependency; /* which of spec.after asks */
+    bool of_array;     /* for all of an array, and this is an element of it */
+    uint64_t job;
+    struct object object;
+    Wafer__Job__State state;
+    bool started;
+};
+
 /* What history knows about a job that is no longer in memory. The shell attaches it when a request
  * names such a job; NULL members where history knows nothing. */
 struct facts {
@@ -89,6 +99,8 @@ struct facts {
     ProtobufCBinaryData spec;
     Wafer__CheckpointState *const *checkpoints; /* of the job, rising steps */
     size_t checkpoint_count;
+    const struct fact_outcome *after; /* of those in spec.after that are no longer in memory */
+    size_t after_count;
 };
 
 /* What a replay tells. It brings the jobs of a trace to the scheduler of the first pool as they
@@ -263,6 +275,9 @@ int core_load_end(struct core *core, struct diag *diag);
 
 /* True while the job is in memory: the shell then needs no facts. `target` by id or name. */
 bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid);
+
+/* True while an element of the array is in memory; others of it may have left. */
+bool core_knows_array(const struct core *core, uint64_t array);
 
 /* A live job as an object of policy; borrowed until the next step. False: it is not in memory. */
 bool core_object(const struct core *core, uint64_t job, struct object *ret);

@@ -9,6 +9,7 @@ libcore_a_SOURCES = \
   daemon/core/checkpoints.c \
   daemon/core/core.c daemon/core/core.h \
   daemon/core/deliveries.c \
+  daemon/core/dependencies.c daemon/core/dependencies.h \
   daemon/core/effects.c \
   daemon/core/forecast.c daemon/core/forecast.h \
   daemon/core/hash.c \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/dependencies.h"
 #include "core/state.h"
 
 ProtobufCBinaryData bytes_copy(ProtobufCBinaryData from)
@@ -64,6 +65,9 @@ void job_state_copy(Wafer__JobState *to, const Wafer__JobState *from)
         array_copy(from->older_origins, from->n_older_origins, sizeof(*from->older_origins));
     for (size_t i = 0; i < from->n_older_origins; i++)
         to->older_origins[i] = checkpoint_state_new(from->older_origins[i]);
+    to->after = array_copy(from->after, from->n_after, sizeof(*from->after));
+    for (size_t i = 0; i < from->n_after; i++)
+        to->after[i] = memory_copy(from->after[i], sizeof(*from->after[i]));
 }
 
 /* spec_digest belongs to the spec. */
@@ -83,6 +87,7 @@ void job_state_done(Wafer__JobState *state)
         free(state->older_origins[i]);
     }
     free(state->older_origins);
+    dependencies_free(state->after, state->n_after);
 }
 
 struct job *core_job(const struct core *core, uint64_t id)

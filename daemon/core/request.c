@@ -170,7 +170,7 @@ bool is_for_all(const struct request *request)
     return rights_reach_all(request->rights, request->action);
 }
 
-static struct job *find_target(const struct core *core, const Wafer__Target *target, uid_t uid)
+struct job *job_named(const struct core *core, const Wafer__Target *target, uid_t uid)
 {
     if (!target->has_job) {
         struct job *newest = NULL;
@@ -199,7 +199,12 @@ static struct job *find_target(const struct core *core, const Wafer__Target *tar
 
 bool core_knows(const struct core *core, const Wafer__Target *target, uid_t uid)
 {
-    return find_target(core, target, uid) != NULL;
+    return job_named(core, target, uid) != NULL;
+}
+
+bool core_knows_array(const struct core *core, uint64_t array)
+{
+    return map_get(&core->arrays, array) != NULL;
 }
 
 bool core_object(const struct core *core, uint64_t id, struct object *ret)
@@ -231,7 +236,7 @@ struct array *array_target(const struct request *request, const Wafer__Target *t
 /* The live job that the request names; NULL after the request was answered. */
 struct job *live_target(struct request *request, const Wafer__Target *target)
 {
-    struct job *job = find_target(request->core, target, request->uid);
+    struct job *job = job_named(request->core, target, request->uid);
     const struct facts *facts = job ? NULL : facts_of(request);
 
     if (job && permits(request, job)) {
@@ -263,7 +268,7 @@ struct job *live_target(struct request *request, const Wafer__Target *target)
 struct job *seen_target(struct request *request, const Wafer__Target *target,
                         const struct facts **ret_facts)
 {
-    struct job *job = find_target(request->core, target, request->uid);
+    struct job *job = job_named(request->core, target, request->uid);
 
     *ret_facts = job ? NULL : facts_of(request);
     if (job && permits(request, job))

@@ -46,6 +46,9 @@ bool may(const struct request *request, Wafer__Role__Action action, const struct
 bool is_for_all(const struct request *request);
 /* What history knows of the job, if the caller may know it too. */
 const struct facts *facts_of(struct request *request);
+/* In memory, whoever may know of it; of an array that is named by its id alone the first that is.
+ */
+struct job *job_named(const struct core *core, const Wafer__Target *target, uid_t uid);
 /* A job that the caller may see, live or ended and still here; NULL with *ret_facts: in history;
  * NULL and no facts: answered. */
 struct job *seen_target(struct request *request, const Wafer__Target *target,
@@ -60,6 +63,10 @@ struct array *array_target(const struct request *request, const Wafer__Target *t
 /* p0 is not for everybody; `job` 0: a new one. False: refused. */
 bool priority_is_allowed(struct request *request, uint64_t job, const struct job_terms *terms,
                          bool may_be_urgent);
+
+/* A job with so much of its limit left is over by its deadline. False: refused. */
+bool deadline_is_ahead(struct request *request, uint64_t job, const struct job_terms *terms,
+                       int64_t left_us);
 
 /* ---- request_change.c ---- */
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/timestamp.h"
+#include "core/dependencies.h"
 #include "core/forecast.h"
 #include "core/request.h"
 #include "core/schedule.h"
@@ -196,6 +198,17 @@ static void advise_waiting(struct explaining *explaining)
             advise_requeue(explaining);
         break;
     case WAFER__JOB__REASON__RetryBackoff: advise_requeue(explaining); break;
+    case WAFER__JOB__REASON__BeginTime:
+        if (can(explaining, WAFER__ROLE__ACTION__update))
+            advise(explaining, text_copy("let it start as soon as it can"),
+                   text_format("wafer update %llu --set begin=null", id_of(explaining)));
+        break;
+    case WAFER__JOB__REASON__Dependency:
+        if (view->reason->n_blockers)
+            advise(explaining, text_copy("see how far the other has come"),
+                   text_format("wafer explain %llu",
+                               (unsigned long long)view->reason->blockers[0]->id));
+        break;
     case WAFER__JOB__REASON__ClassNotAllowed: advise_pool(explaining); break;
     case WAFER__JOB__REASON__QueueStopped:
         if (can_operate(explaining, WAFER__ROLE__ACTION__queues))
@@ -319,6 +332,16 @@ static void explain_checks(struct explaining *explaining)
     Wafer__Job__Reason primary = ret->job->reason->code;
     bool was_refused = job->state.launch_refusals > 0;
 
+    if (primary != WAFER__JOB__REASON__Dependency && job->state.n_after) {
+        const Wafer__DependencyState *open = dependency_open(job);
+        add_check(explaining, WAFER__JOB__REASON__Dependency,
+                  open ? dependency_text(open) : text_copy("dependencies (all are met)"));
+    }
+    if (primary != WAFER__JOB__REASON__BeginTime && job->spec->terms.begin_us != INT64_MIN) {
+        char text[TIMESTAMP_TEXT_SIZE];
+        timestamp_format(job->spec->terms.begin_us, text);
+        add_check(explaining, WAFER__JOB__REASON__BeginTime, text_format("begin (%s)", text));
+    }
     if (primary != WAFER__JOB__REASON__QueueStopped)
         add_check(explaining, WAFER__JOB__REASON__QueueStopped,
                   text_format("queue %s is %s", pool->name, pool->stopped ? "stopped" : "started"));

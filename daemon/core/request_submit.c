@@ -3,7 +3,9 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "base/later.h"
 #include "base/memory.h"
+#include "core/dependencies.h"
 #include "core/request.h"
 
 /* ---- submit ---- */
@@ -52,8 +54,10 @@ struct submission {
     Wafer__CheckpointState **older_origins; /* to fall back on */
     size_t older_origin_count;
     bool weights_only;
-    uint32_t systems_count;      /* 0: as in the spec */
-    const char *queue;           /* NULL: as in the spec */
+    uint32_t systems_count; /* 0: as in the spec */
+    const char *queue;      /* NULL: as in the spec */
+    Wafer__DependencyState **after;
+    size_t after_count;
     const uint32_t *array_index; /* of the one element that goes on; NULL: all that the spec has */
 };
 
@@ -85,6 +89,8 @@ static void submit(struct request *request, const struct submission *submission)
     if (submission->systems_count)
         SET(&state, systems_count, submission->systems_count);
     state.queue = (char *)submission->queue;
+    state.after = submission->after;
+    state.n_after = submission->after_count;
     SET(&state, version, 1);
 
     record.kind = WAFER__RECORD_KIND__JOB_SUBMITTED;
@@ -113,7 +119,12 @@ static void submit(struct request *request, const struct submission *submission)
     struct job *job = core_job(core, id);
     job->spec->checked |= submission->checked;
     effect_changed(core, job);
-    answer_job(request, job);
+    if (dependency_unmet(job)) { /* it does not see the end of this step */
+        answer_view(request, view_job(core, job));
+        dependencies_end(core, job);
+    } else {
+        answer_job(request, job);
+    }
 }
 
 bool priority_is_allowed(struct request *request, uint64_t job, const struct job_terms *terms,
@@ -195,6 +206,30 @@ static bool schema_allows(struct request *request, const Wafer__JobSpec *spec,
                text_copy(errors.items[0].text));
     bind_errors_done(&errors);
     return good;
+}
+
+/* Of a job that has `left_us` of its limit to go. False: it cannot be done by then. */
+bool deadline_is_ahead(struct request *request, uint64_t job, const struct job_terms *terms,
+                       int64_t left_us)
+{
+    int64_t now_us = request->core->now_us;
+    int64_t begin_us = terms->begin_us > now_us ? terms->begin_us : now_us;
+    char limit[DURATION_TEXT_SIZE], span[DURATION_TEXT_SIZE];
+
+    if (terms->deadline_us == INT64_MAX)
+        return true;
+    if (terms->deadline_us <= now_us) {
+        refuse(request, job, "E_FIELD", EX_DATAERR, "deadline", text_copy("is past"));
+        return false;
+    }
+    if (left_us == INT64_MAX || later_us(begin_us, left_us) <= terms->deadline_us)
+        return true;
+    duration_format(left_us, limit);
+    duration_format((terms->deadline_us - begin_us) / SECOND_US * SECOND_US, span);
+    refuse(request, job, "E_FIELD", EX_DATAERR, "deadline",
+           text_format("is %s away%s: a limit of %s does not fit before it", span,
+                       begin_us > now_us ? " at its begin" : "", limit));
+    return false;
 }
 
 /* Whether this caller may have it run here now: that is asked of each submission. False: answered.
@@ -319,6 +354,9 @@ void on_submit(struct request *request)
         if (answer_key(request, asked->key, submission.key_hash, submission.body_hash))
             return;
     }
+    /* Of a new one only: who asks again hears of his job, whatever the time is by now. */
+    if (!deadline_is_ahead(request, 0, &terms, terms.limit_us ? terms.limit_us : INT64_MAX))
+        return;
     if (terms.init_from) {
         submission.origin =
             named_checkpoint(request, "resume.init_from", terms.init_from, terms.level);
@@ -333,7 +371,10 @@ void on_submit(struct request *request)
         submission.lineage = submission.origin->lineage;
         submission.resumed_from = submission.origin->job;
     }
+    if (!dependencies_read(request, asked->spec, &submission.after, &submission.after_count))
+        return;
     submit(request, &submission);
+    dependencies_free(submission.after, submission.after_count);
 }
 
 /* ---- resume ---- */

@@ -15,13 +15,13 @@ static const struct {
     const char *key; /* itself, or what is below it */
     bool while_it_runs;
 } fields[] = {
-    { "limit", true }, { "priority", true },       { "labels", true },
-    { "title", true }, { "systems.count", false }, { "systems.min", false },
+    { "limit", true },    { "priority", true },       { "labels", true },       { "title", true },
+    { "deadline", true }, { "systems.count", false }, { "systems.min", false }, { "begin", false },
 };
 
 #define FIELDS_TEXT                                                                                \
-    "limit, priority, labels and title may change; while it waits also systems.count and "         \
-    "systems.min"
+    "limit, priority, labels, title and deadline may change; while it waits also systems.count, "  \
+    "systems.min and begin"
 
 /* NULL: no such field may change. */
 static const bool *find_field(const char *key)
@@ -40,7 +40,7 @@ struct change {
     Wafer__JobSpec *spec;
     ProtobufCBinaryData packed;
     struct job_terms terms;
-    bool other_count, other_limit, other_priority;
+    bool other_count, other_limit, other_priority, other_times;
 };
 
 static void change_donep(struct change *change)
@@ -82,19 +82,34 @@ static bool key_may_change(struct request *request, const struct job *job, const
     return true;
 }
 
+static int64_t run_us(const struct request *request, const struct job *job)
+{
+    int64_t past_us = job->state.run_us;
+
+    return job->state.has_started_us ? past_us + request->core->now_us - job->state.started_us
+                                     : past_us;
+}
+
+/* Of the new limit; one that runs is stopped at its deadline, and may be over before. */
+static int64_t left_us(const struct request *request, const struct job *job,
+                       const struct change *change)
+{
+    return !change->terms.limit_us || job_has_systems(job)
+               ? INT64_MAX
+               : change->terms.limit_us - run_us(request, job);
+}
+
 static bool limit_is_ahead(struct request *request, const struct job *job, int64_t limit_us)
 {
-    int64_t run_us = job->state.run_us;
+    int64_t past_us = run_us(request, job);
 
-    if (job->state.has_started_us)
-        run_us += request->core->now_us - job->state.started_us;
-    if (!limit_us || limit_us > run_us)
+    if (!limit_us || limit_us > past_us)
         return true;
     return refuse_field(request, job, "limit",
                         text_format("job %llu has run for %lld s already: give it more, or cancel "
                                     "it",
                                     (unsigned long long)job->state.id,
-                                    (long long)(run_us / 1000000)));
+                                    (long long)(past_us / 1000000)));
 }
 
 static bool change_make(struct request *request, const struct job *job, struct change *ret)
@@ -120,6 +135,8 @@ static bool change_make(struct request *request, const struct job *job, struct c
     change.other_count = change.terms.systems_count != before->systems_count;
     change.other_limit = change.terms.limit_us != before->limit_us;
     change.other_priority = change.terms.priority != before->priority;
+    change.other_times = change.other_limit || change.terms.deadline_us != before->deadline_us ||
+                         change.terms.begin_us != before->begin_us;
     if (change.other_priority &&
         !priority_is_allowed(request, job->state.id, &change.terms,
                              may(request, WAFER__ROLE__ACTION__urgent, job)))
@@ -145,7 +162,10 @@ static bool may_change(struct request *request, const struct job *job, struct ch
     if (!(change->spec && digest_is_equal(&change->from, &job->spec->digest)) &&
         !change_make(request, job, change))
         return false;
-    return !change->other_limit || limit_is_ahead(request, job, change->terms.limit_us);
+    if (change->other_limit && !limit_is_ahead(request, job, change->terms.limit_us))
+        return false;
+    return !change->other_times ||
+           deadline_is_ahead(request, job->state.id, &change->terms, left_us(request, job, change));
 }
 
 static char *make_text(const Wafer__UpdateRequest *asked)

@@ -5,6 +5,8 @@
 
 #include "base/later.h"
 #include "base/memory.h"
+#include "base/timestamp.h"
+#include "core/dependencies.h"
 #include "core/state.h"
 
 static uint32_t priority_of(const struct job *job)
@@ -109,9 +111,15 @@ static uint32_t systems_for(const struct job *job, const struct supply *supply)
 /* What keeps this one job from starting, whatever the pool has free; the first is what people are
  * told. */
 static const Wafer__Job__Reason own_reasons[] = {
-    WAFER__JOB__REASON__ClassNotAllowed, WAFER__JOB__REASON__LaunchFailed,
-    WAFER__JOB__REASON__RetryBackoff,    WAFER__JOB__REASON__CheckpointBlocked,
-    WAFER__JOB__REASON__ArrayLimit,      WAFER__JOB__REASON__NeverFits,
+    WAFER__JOB__REASON__DependencyNeverSatisfied,
+    WAFER__JOB__REASON__Dependency,
+    WAFER__JOB__REASON__BeginTime,
+    WAFER__JOB__REASON__ClassNotAllowed,
+    WAFER__JOB__REASON__LaunchFailed,
+    WAFER__JOB__REASON__RetryBackoff,
+    WAFER__JOB__REASON__CheckpointBlocked,
+    WAFER__JOB__REASON__ArrayLimit,
+    WAFER__JOB__REASON__NeverFits,
 };
 
 static bool is_kept_by(const struct core *core, const struct job *job, const struct pool *pool,
@@ -121,6 +129,9 @@ static bool is_kept_by(const struct core *core, const struct job *job, const str
     bool waits = job->state.has_not_before_us && job->state.not_before_us > core->now_us;
 
     switch (reason) {
+    case WAFER__JOB__REASON__DependencyNeverSatisfied: return dependency_unmet(job);
+    case WAFER__JOB__REASON__Dependency: return dependency_open(job);
+    case WAFER__JOB__REASON__BeginTime: return terms->begin_us > core->now_us;
     case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, terms->level);
     case WAFER__JOB__REASON__LaunchFailed: return waits && job->state.launch_refusals;
     case WAFER__JOB__REASON__RetryBackoff: return waits && !job->state.launch_refusals;
@@ -179,6 +190,14 @@ static void park(struct list *parked, struct job *job)
     list_insert_after(place, &job->parked_link);
 }
 
+/* What keeps it is told of by a timer or a record of its own: passes need not look at it. */
+static bool is_dormant(Wafer__Job__Reason obstacle)
+{
+    return obstacle == WAFER__JOB__REASON__Dependency ||
+           obstacle == WAFER__JOB__REASON__DependencyNeverSatisfied ||
+           obstacle == WAFER__JOB__REASON__BeginTime;
+}
+
 static bool array_is_full(const struct job *job)
 {
     const struct job_terms *terms = &job->spec->terms;
@@ -205,6 +224,8 @@ static void place_in_queue(struct core *core, struct pool *pool, struct job *job
     job->entry.bucket = (uint16_t)priority_of(job);
     if (obstacle == WAFER__JOB__REASON__ArrayLimit || (obstacle < 0 && array_is_full(job))) {
         park(&job->array->parked, job);
+    } else if (obstacle >= 0 && is_dormant((Wafer__Job__Reason)obstacle)) {
+        list_push_tail(&pool->dormant, &job->parked_link);
     } else if (obstacle >= 0) {
         park(&pool->parked, job);
     } else {
@@ -273,7 +294,8 @@ static int64_t expected_end_us(const struct job *job)
 
     if (job->state.state == WAFER__JOB__STATE__STOPPING && job->state.has_stop_deadline_us)
         return job->state.stop_deadline_us;
-    return later_us(began_us, planned_limit_us(job));
+    int64_t end_us = later_us(began_us, planned_limit_us(job));
+    return end_us < job->spec->terms.deadline_us ? end_us : job->spec->terms.deadline_us;
 }
 
 /* Of the pool that its systems are in; it may wait for another one next. NULL: the site no longer
@@ -349,6 +371,19 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->reason = obstacle;
         ret->detail = text_format("needs %u system%s of one host; pool %s has at most %u", wanted,
                                   plural(wanted), pool->name, supply.known);
+    } else if (obstacle == WAFER__JOB__REASON__Dependency) {
+        const Wafer__DependencyState *open = dependency_open(job);
+        ret->reason = obstacle;
+        ret->detail = dependency_text(open);
+        ret->blocker_job = open->job;
+    } else if (obstacle == WAFER__JOB__REASON__DependencyNeverSatisfied) {
+        ret->reason = obstacle;
+        ret->detail = dependency_text(dependency_unmet(job));
+    } else if (obstacle == WAFER__JOB__REASON__BeginTime) {
+        char text[TIMESTAMP_TEXT_SIZE];
+        timestamp_format(job->spec->terms.begin_us, text);
+        ret->reason = obstacle;
+        ret->detail = text_format("begins at %s", text);
     } else if (obstacle == WAFER__JOB__REASON__ClassNotAllowed) {
         ret->reason = obstacle;
         ret->detail = text_format("pool %s no longer takes data of class %s", pool->name,

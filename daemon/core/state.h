@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/duration.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "core/core.h"
@@ -30,7 +31,6 @@
 #define SET(message, field, value) ((message)->has_##field = true, (message)->field = (value))
 #define UNSET(message, field)      ((message)->has_##field = false, (message)->field = 0)
 
-#define HOUR_US     (3600 * (int64_t)1000000)
 #define KEY_KEPT_US (24 * HOUR_US) /* after the end of its job */
 
 struct hash {
@@ -68,6 +68,18 @@ struct checkpoint {
     unsigned verify_failures; /* it could not be read, for a cause that may pass */
 };
 
+/* Of state.after: tells the job when the other has started or ended. */
+struct dependency {
+    struct list link; /* dependents->waiting, as long as it is open */
+    struct job *job;
+};
+
+/* A job has started or ended, and others wait for that. */
+struct news {
+    uint64_t job, array; /* the latter 0: no element of one */
+    int outcome;         /* of dependencies.c */
+};
+
 /* Why a job waits: derived from the state whenever somebody asks. */
 struct wait {
     Wafer__Job__Reason reason;
@@ -92,8 +104,9 @@ struct job {
     struct list array_link;  /* array->elements */
     struct list checkpoints; /* checkpoint->link */
     unsigned unsettled;      /* checkpoints that are WRITING, WRITTEN, COMMITTED or DELETING */
+    struct dependency *dependencies; /* of each in state.after; NULL: none, or it has ended */
     struct schedule_entry entry;
-    struct list parked_link; /* pool->parked or array->parked */
+    struct list parked_link; /* pool->parked, pool->dormant or array->parked */
     struct timer timer;
     /* live */
     struct list changed_link; /* core->changed */
@@ -148,9 +161,10 @@ struct pool {
     unsigned classes; /* bits of Label.Level; 0: whatever */
     bool stopped;     /* durable, in core->queues */
     struct scheduler *scheduler;
-    struct list parked; /* job->parked_link: something of their own keeps them */
-    size_t queued;      /* PENDING: that the scheduler knows of, or parked */
-    size_t systems;     /* known, whatever their state */
+    struct list parked;  /* job->parked_link: something of their own keeps them */
+    struct list dormant; /* job->parked_link: until a time comes, or another job is done */
+    size_t queued;       /* PENDING: that the scheduler knows of, or parked */
+    size_t systems;      /* known, whatever their state */
     /* As of this record and time: a list asks for each of its jobs. */
     struct supply widest; /* of one host; `free` is not kept: it follows connections too */
     uint64_t widest_sequence;
@@ -209,8 +223,11 @@ struct core {
     uint8_t loaded_hash[32]; /* of the snapshot header, until core_load_end() */
 
     /* live */
-    struct spec *recent_spec;   /* of `specs`: the last that a job came with; or NULL */
-    struct map arrays, links;   /* links: number -> host */
+    struct spec *recent_spec; /* of `specs`: the last that a job came with; or NULL */
+    struct map arrays, links; /* links: number -> host */
+    struct map dependents;    /* of dependencies.c */
+    struct news *news;        /* of this step, for them */
+    size_t news_count, news_capacity;
     struct list open_arrays;    /* array->open_link */
     struct map system_names;    /* hash of its name -> the first such system */
     uint64_t report_count;      /* of reports of all hosts */

@@ -248,6 +248,29 @@ static void view_times(const struct core *core, const struct job *job, Wafer__Jo
     SET(view, total_run_s, (run_us + attempt_us) / 1000000);
 }
 
+/* When it may start, and until when it may take. */
+static void view_conditions(const struct job *job, Wafer__Job *view)
+{
+    const struct job_terms *terms = &job->spec->terms;
+
+    if (terms->begin_us != INT64_MIN)
+        view->begin_at = view_time(terms->begin_us);
+    if (terms->deadline_us != INT64_MAX)
+        view->deadline_at = view_time(terms->deadline_us);
+    view->n_after = job->state.n_after;
+    if (view->n_after)
+        view->after = memory_new(view->n_after * sizeof(*view->after));
+    for (size_t i = 0; i < view->n_after; i++) {
+        const Wafer__DependencyState *state = job->state.after[i];
+        view->after[i] = NEW(Wafer__Job__After);
+        wafer__job__after__init(view->after[i]);
+        view->after[i]->kind = state->kind;
+        view->after[i]->job = state->job;
+        view->after[i]->status = state->status;
+        SET(view->after[i], array, state->array);
+    }
+}
+
 /* Most jobs of a long list wait, and have no checkpoint yet. */
 static Wafer__Job *row_new(const struct core *core, const struct job *job, bool brief)
 {
@@ -294,6 +317,7 @@ Wafer__Job *view_job(const struct core *core, const struct job *job)
     Wafer__Job *view = row_new(core, job, false);
 
     view_spec(view, job->spec->message);
+    view_conditions(job, view);
     SET(view, attempt, state->attempt);
     SET(view, class_, job->spec->terms.level);
     SET(view, priority, job->spec->terms.priority);

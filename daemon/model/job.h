@@ -53,7 +53,8 @@ int checkpoint_target_parse(const char *text, uint64_t *ret_job, uint64_t *ret_s
  * and queue. */
 struct job_terms {
     uint32_t systems_count, systems_min;
-    int64_t limit_us; /* 0: none */
+    int64_t limit_us;              /* 0: none */
+    int64_t begin_us, deadline_us; /* INT64_MIN and INT64_MAX: none */
     uint32_t priority;
     uint64_t max_steps; /* the smaller of workload and stop.max_steps */
     uint32_t batch, seq;

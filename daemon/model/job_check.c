@@ -50,9 +50,6 @@ static void check_supported(const struct bind_report *report, const Wafer__JobSp
         const char *field;
         bool is_set;
     } later[] = {
-        { "begin", spec->begin },
-        { "deadline", spec->deadline },
-        { "after", spec->n_after },
         { "program", spec->program },
         { "checkpoint.dir", spec->checkpoint && spec->checkpoint->dir },
         { "divergence", spec->divergence },
@@ -110,6 +107,41 @@ static void check_systems(const struct bind_report *report, const Wafer__JobSpec
     if (spec->array && job_array_parse(spec->array, &first, &last, &parallel) < 0)
         bind_refuse(report, "array", "\"%.80s\" is not an array (0-31 or 0-31%%4; at most %d)",
                     spec->array, LIMIT_ARRAY_ELEMENTS);
+}
+
+/* Whether these jobs are there, and when it is, the controller knows. */
+static void check_dependency(const struct bind_report *report, const Wafer__Dependency *after,
+                             size_t i)
+{
+    const char *const texts[] = { after->afterok, after->afterany, after->afternotok,
+                                  after->afterstart };
+    owned(free) char *field = text_format("after[%zu]", i);
+    Wafer__Target target;
+    const char *named = NULL;
+    size_t count = 0;
+
+    for (size_t j = 0; j < ELEMENTS(texts); j++)
+        if (texts[j]) {
+            named = texts[j];
+            count++;
+        }
+    if (count != 1)
+        bind_refuse(report, field,
+                    count ? "names more than one kind: one in each entry"
+                          : "wants afterok, afterany, afternotok or afterstart");
+    else if (job_target_parse(named, &target) < 0 || !target.has_job || target.has_attempt)
+        bind_refuse(report, field, "\"%.80s\" is no job (7), array (7) or element of one (7_3)",
+                    named);
+}
+
+static void check_times(const struct bind_report *report, const Wafer__JobSpec *spec)
+{
+    if (spec->n_after > LIMIT_DEPENDENCIES)
+        bind_refuse(report, "after", "%zu jobs: at most %d", spec->n_after, LIMIT_DEPENDENCIES);
+    for (size_t i = 0; i < spec->n_after; i++)
+        check_dependency(report, spec->after[i], i);
+    if (spec->begin && spec->deadline && spec->begin->us >= spec->deadline->us)
+        bind_refuse(report, "begin", "is not before the deadline");
 }
 
 static void check_model(const struct bind_report *report, const Wafer__ModelSpec *model)
@@ -355,6 +387,7 @@ int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
     check_supported(&report, spec);
     check_head(&report, spec);
     check_systems(&report, spec);
+    check_times(&report, spec);
     check_workload(&report, spec);
     check_data(&report, spec);
     check_quality(&report, spec->quality);

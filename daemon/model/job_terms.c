@@ -100,6 +100,8 @@ void job_terms(const Wafer__JobSpec *spec, struct job_terms *ret)
     *ret = (struct job_terms){
         .systems_count = spec->systems ? spec->systems->count : 1,
         .limit_us = duration_or(spec->limit, 0),
+        .begin_us = spec->begin ? spec->begin->us : INT64_MIN,
+        .deadline_us = spec->deadline ? spec->deadline->us : INT64_MAX,
         .priority = spec->priority ? spec->priority->value : PRIORITY_DEFAULT,
         .max_steps = max_steps(spec),
         .batch = workload ? workload->batch : 0,

@@ -17,6 +17,7 @@
 #define LIMIT_SYSTEMS           2048 /* of one host, and of one job */
 #define LIMIT_URL_BYTES         2048
 #define LIMIT_NOTIFY            16 /* rules of one job */
+#define LIMIT_DEPENDENCIES      64 /* of one job */
 
 /* Notifications that wait for a webhook; beyond it new ones are dropped, with a record. */
 #define LIMIT_DELIVERIES_PER_UID 1000

@@ -192,6 +192,45 @@ int store_history_job(struct store *store, uint64_t id, struct store_job *ret, s
     return 0;
 }
 
+int store_history_submission(struct store *store, uint64_t id, uint64_t *ret_count)
+{
+    owned(sqlite3_finalize) sqlite3_stmt *statement = NULL;
+    int r = prepare(store, "SELECT count FROM submission WHERE job = ?1", &statement, NULL);
+
+    if (r < 0)
+        return r;
+    database_bind(statement, 1, id);
+    r = next(store, statement, NULL);
+    if (r < 0)
+        return r;
+    *ret_count = r > 0 ? (uint64_t)sqlite3_column_int64(statement, 0) : 1;
+    return 0;
+}
+
+int store_history_range(struct store *store, uint64_t first, uint64_t count,
+                        void (*each)(void *userdata, const Wafer__Job *view,
+                                     const Wafer__JobState *state),
+                        void *userdata, struct diag *diag)
+{
+    owned(sqlite3_finalize) sqlite3_stmt *statement = NULL;
+    int r = prepare(store, "SELECT view, state, id FROM job WHERE id >= ?1 AND id < ?1 + ?2",
+                    &statement, diag);
+
+    if (r < 0)
+        return r;
+    database_bind(statement, 1, first);
+    database_bind(statement, 2, count);
+    while ((r = next(store, statement, diag)) > 0) {
+        owned(store_job_done) struct store_job job = { .view = NULL };
+        job.view = (Wafer__Job *)unpack(statement, 0, &wafer__job__descriptor);
+        job.state = (Wafer__JobState *)unpack(statement, 1, &wafer__job_state__descriptor);
+        if (!job.view || !job.state)
+            return fail_malformed("job", (uint64_t)sqlite3_column_int64(statement, 2), diag);
+        each(userdata, job.view, job.state);
+    }
+    return r;
+}
+
 /* ---- what a job has been through ---- */
 
 static int emit_past(sqlite3_stmt *statement, uint64_t job, const struct store_past_ops *ops,

@@ -146,6 +146,16 @@ static inline void store_job_donep(struct store_job *job)
  * -ENOENT  never ended here */
 int store_history_job(struct store *store, uint64_t id, struct store_job *ret, struct diag *diag);
 
+/* How many elements the array has whose first has this id; 1: it is no array. */
+int store_history_submission(struct store *store, uint64_t id, uint64_t *ret_count);
+
+/* Those of `count` jobs from `first` on that have ended, rising ids. `each` borrows; the views are
+ * as of their ends. */
+int store_history_range(struct store *store, uint64_t first, uint64_t count,
+                        void (*each)(void *userdata, const Wafer__Job *view,
+                                     const Wafer__JobState *state),
+                        void *userdata, struct diag *diag);
+
 /* Newest ended job of that name and user. */
 int store_history_name(struct store *store, uid_t uid, const char *name, uint64_t *ret_id);
 

@@ -148,6 +148,7 @@ struct history {
     struct facts facts;
     Wafer__JobState *state;
     Wafer__CheckpointState *checkpoints[64];
+    struct fact_outcome after[64];
 };
 
 static void history_donep(struct history *history)
@@ -203,6 +204,42 @@ static void recall(const struct scenario *scenario, uint64_t id, struct history 
         refresh(scenario, ret->state->older_origins[i]);
 }
 
+/* What has become of what the spec waits for, as far as it has ended. */
+static void recall_after(const struct scenario *scenario, const Wafer__JobSpec *spec,
+                         struct history *history)
+{
+    history->facts.after = history->after;
+    for (size_t i = 0; i < spec->n_after; i++) {
+        const Wafer__Dependency *after = spec->after[i];
+        Wafer__Target target = WAFER__TARGET__INIT;
+        ck_assert_int_eq(job_target_parse(after->afterok      ? after->afterok
+                                          : after->afterany   ? after->afterany
+                                          : after->afternotok ? after->afternotok
+                                                              : after->afterstart,
+                                          &target),
+                         0);
+        for (size_t j = 0; j < scenario->journal.count; j++) {
+            const Wafer__Record *record = scenario->journal.items[j];
+            const Wafer__JobState *state = record->job_state;
+            if (record->kind != WAFER__RECORD_KIND__JOB_ENDED)
+                continue;
+            bool of_array = state->has_array_id && state->array_id == target.job;
+            if (target.has_index ? !of_array || state->array_index != target.index
+                                 : !of_array && state->id != target.job)
+                continue;
+            ck_assert_uint_lt(history->facts.after_count, ELEMENTS(history->after));
+            history->after[history->facts.after_count++] =
+                (struct fact_outcome){ .dependency = i,
+                                       .of_array = of_array && !target.has_index,
+                                       .job = state->id,
+                                       .object = { .owner = state->uid,
+                                                   .level = record->view->class_ },
+                                       .state = state->state,
+                                       .started = state->has_first_started_us };
+        }
+    }
+}
+
 static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t facts_job)
 {
     owned(history_done) struct history history;
@@ -216,6 +253,10 @@ static void ask(struct scenario *scenario, Wafer__Request *request, uint64_t fac
         (struct subject){ .uid = (uid_t)value(scenario, "uid", 1000) };
     if (facts_job && !core_object(scenario->core, facts_job, &object) && history.facts.state)
         scenario->input.request.facts = &history.facts;
+    if (request->body_case == WAFER__REQUEST__BODY_SUBMIT && request->submit->spec->n_after) {
+        recall_after(scenario, request->submit->spec, &history);
+        scenario->input.request.facts = &history.facts;
+    }
     step(scenario);
 }
 

@@ -39,14 +39,21 @@ static void teardown(void)
 
 static int find(uint64_t job, const char *name, bool has_index, uint32_t index, uint64_t *ret)
 {
-    Wafer__Target target = WAFER__TARGET__INIT;
+    struct facts_wish wish = { .has_target = true, .target = WAFER__TARGET__INIT, .uid = 1000 };
+    struct facts_held held;
+    struct diag diag;
 
-    target.has_job = !name;
-    target.job = job;
-    target.name = (char *)name;
-    target.has_index = has_index;
-    target.index = index;
-    return facts_job(store, &target, 1000, ret);
+    wish.target.has_job = !name;
+    wish.target.job = job;
+    wish.target.name = (char *)name;
+    wish.target.has_index = has_index;
+    wish.target.index = index;
+    ck_assert_int_eq(facts_find(store, &wish, &held, &diag), 0);
+    bool found = held.facts.state;
+    if (found)
+        *ret = held.facts.state->id;
+    facts_done(&held);
+    return found ? 0 : -ENOENT;
 }
 
 START_TEST(an_element_of_an_array_is_found_by_its_index)
@@ -92,7 +99,7 @@ END_TEST
 
 START_TEST(the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints)
 {
-    Wafer__Target target = WAFER__TARGET__INIT;
+    struct facts_wish wish = { .has_target = true, .target = WAFER__TARGET__INIT, .uid = 1000 };
     struct facts_held held;
     struct diag diag;
 
@@ -100,19 +107,18 @@ START_TEST(the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints)
     store_queue(store, batch_of(record_checkpoint(++sequence, 7, 1, 300,
                                                   WAFER__CHECKPOINT__STATE__VERIFIED)));
     take_until(store, sequence);
-    target.has_job = true;
-    target.job = 7;
-    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), 0);
+    wish.target.has_job = true;
+    wish.target.job = 7;
+    ck_assert_int_eq(facts_find(store, &wish, &held, &diag), 0);
     ck_assert_uint_eq(held.facts.state->id, 7);
     ck_assert_str_eq(held.facts.view->name, "a");
     ck_assert_uint_eq(held.facts.checkpoint_count, 1);
     ck_assert_uint_eq(held.facts.checkpoints[0]->step, 300);
     facts_done(&held);
 
-    target.job = 8;
-    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), -ENOENT);
-    target.job = UINT64_MAX;
-    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), -ENOENT);
+    uint64_t job;
+    ck_assert_int_eq(find(8, NULL, false, 0, &job), -ENOENT);
+    ck_assert_int_eq(find(UINT64_MAX, NULL, false, 0, &job), -ENOENT);
 }
 END_TEST
 
@@ -125,7 +131,7 @@ static void put_checkpoint(uint64_t number, Wafer__Checkpoint__State state)
 /* A job of which nothing but an older origin is good: the newest is damaged, one is gone. */
 START_TEST(what_a_job_began_from_is_as_it_is_by_now)
 {
-    Wafer__Target target = WAFER__TARGET__INIT;
+    struct facts_wish wish = { .has_target = true, .target = WAFER__TARGET__INIT, .uid = 1000 };
     struct facts_held held;
     struct diag diag;
 
@@ -147,13 +153,57 @@ START_TEST(what_a_job_began_from_is_as_it_is_by_now)
     put_checkpoint(3, WAFER__CHECKPOINT__STATE__CORRUPT);
     put_checkpoint(2, WAFER__CHECKPOINT__STATE__DELETED);
 
-    target.has_job = true;
-    target.job = 7;
-    ck_assert_int_eq(facts_find(store, &target, 1000, &held, &diag), 0);
+    wish.target.has_job = true;
+    wish.target.job = 7;
+    ck_assert_int_eq(facts_find(store, &wish, &held, &diag), 0);
     const Wafer__JobState *state = held.facts.state;
     ck_assert_int_eq(state->origin->state, WAFER__CHECKPOINT__STATE__CORRUPT);
     ck_assert_int_eq(state->older_origins[0]->state, WAFER__CHECKPOINT__STATE__DELETED);
     ck_assert_int_eq(state->older_origins[1]->state, WAFER__CHECKPOINT__STATE__VERIFIED);
+    facts_done(&held);
+}
+END_TEST
+
+/* Of one job, of those elements of an array that have ended, of one element, and of nobody. */
+START_TEST(what_became_of_those_that_a_job_waits_for)
+{
+    Wafer__Dependency after[4];
+    Wafer__Dependency *all[] = { &after[0], &after[1], &after[2], &after[3] };
+    Wafer__JobSpec spec = WAFER__JOB_SPEC__INIT;
+    struct facts_wish wish = { .after = &spec };
+    struct facts_held held;
+    struct diag diag;
+
+    for (size_t i = 0; i < 4; i++)
+        wafer__dependency__init(&after[i]);
+    after[0].afterok = (char *)"3";
+    after[1].afternotok = (char *)"7";
+    after[2].afterany = (char *)"7_2";
+    after[3].afterok = (char *)"99";
+    spec.after = all;
+    spec.n_after = 4;
+    end_job(3, 1000, "one", 0, 0);
+    Wafer__Record *record = record_submitted(++sequence, 7, "array");
+    record->has_array_count = true;
+    record->array_count = 3;
+    store_queue(store, batch_of(record));
+    take_until(store, sequence);
+    end_job(7, 1000, "array", 7, 0);
+    end_job(9, 1000, "array", 7, 2);
+
+    ck_assert_int_eq(facts_find(store, &wish, &held, &diag), 0);
+    static const struct {
+        size_t dependency;
+        uint64_t job;
+        bool of_array;
+    } want[] = { { 0, 3, false }, { 1, 7, true }, { 1, 9, true }, { 2, 9, false } };
+    ck_assert_uint_eq(held.facts.after_count, ELEMENTS(want));
+    for (size_t i = 0; i < ELEMENTS(want); i++) {
+        ck_assert_uint_eq(held.facts.after[i].dependency, want[i].dependency);
+        ck_assert_uint_eq(held.facts.after[i].job, want[i].job);
+        ck_assert_int_eq(held.facts.after[i].of_array, want[i].of_array);
+        ck_assert_uint_eq(held.facts.after[i].object.owner, 1000);
+    }
     facts_done(&held);
 }
 END_TEST
@@ -169,6 +219,7 @@ int main(void)
     tcase_add_test(tcase, a_name_means_the_newest_job_of_the_caller);
     tcase_add_test(tcase, the_facts_of_a_job_are_its_state_its_view_and_its_checkpoints);
     tcase_add_test(tcase, what_a_job_began_from_is_as_it_is_by_now);
+    tcase_add_test(tcase, what_became_of_those_that_a_job_waits_for);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }

@@ -730,6 +730,41 @@ static void refresh_origins(struct world *world, Wafer__JobState *state)
         refresh_origin(world, state->older_origins[i]);
 }
 
+/* Those that a spec waits for and that have ended, as the daemon's facts.c finds them. How many; at
+ * most `capacity`. */
+static size_t find_after(const struct world *world, const Wafer__JobSpec *spec,
+                         struct fact_outcome *ret, size_t capacity)
+{
+    const struct ledger *history = &world->controller.history;
+    size_t count = 0;
+
+    for (size_t i = 0; i < spec->n_after; i++) {
+        const Wafer__Dependency *after = spec->after[i];
+        const char *text = after->afterok      ? after->afterok
+                           : after->afterany   ? after->afterany
+                           : after->afternotok ? after->afternotok
+                                               : after->afterstart;
+        Wafer__Target target;
+        job_target_parse(text, &target);
+        for (uint64_t id = target.job; id <= history->last_job && count < capacity; id++) {
+            const struct ledger_job *job = ledger_job(history, id);
+            bool of_array = job && job->state->has_array_id && job->state->array_id == target.job;
+            if (!job || (!of_array && (id != target.job || target.has_index)))
+                break; /* the elements of an array follow each other */
+            if (!job->view || (target.has_index && job->index != target.index))
+                continue;
+            ret[count++] = (struct fact_outcome){ .dependency = i,
+                                                  .of_array = of_array && !target.has_index,
+                                                  .job = id,
+                                                  .object = { .owner = job->state->uid,
+                                                              .level = job->view->class_ },
+                                                  .state = job->state->state,
+                                                  .started = job->state->has_first_started_us };
+        }
+    }
+    return count;
+}
+
 bool controller_request(struct world *world, unsigned client, const Wafer__Request *request)
 {
     const struct client *asker = &world->clients[client];
@@ -737,7 +772,8 @@ bool controller_request(struct world *world, unsigned client, const Wafer__Reque
                            .request = { .client = client,
                                         .subject = { .uid = asker->uid, .gid = asker->uid },
                                         .message = request } };
-    struct facts facts;
+    struct facts facts = { .view = NULL };
+    struct fact_outcome after[16];
     uint64_t named = 0;
 
     /* The one job of a request that history may know, as the daemon's facts.c finds it. */
@@ -773,9 +809,13 @@ bool controller_request(struct world *world, unsigned client, const Wafer__Reque
         world->controller.watched = true;
         core_set_watched(world->controller.core, true);
     }
+    const Wafer__JobSpec *waits =
+        request->body_case == WAFER__REQUEST__BODY_SUBMIT && request->submit->spec->n_after
+            ? request->submit->spec
+            : NULL;
     bool wants_facts = named && !core_knows(world->controller.core, &target, asker->uid);
     const struct ledger_job *job = ledger_job(&world->controller.history, named);
-    if (wants_facts && world->controller.durable < world->controller.count)
+    if ((wants_facts || waits) && world->controller.durable < world->controller.count)
         return false;
     if (wants_facts && job && job->view) {
         refresh_origins(world, job->state);
@@ -784,6 +824,11 @@ bool controller_request(struct world *world, unsigned client, const Wafer__Reque
                                 .spec = job->spec,
                                 .checkpoints = job->checkpoints,
                                 .checkpoint_count = job->checkpoint_count };
+        input.request.facts = &facts;
+    }
+    if (waits) {
+        facts.after = after;
+        facts.after_count = find_after(world, waits, after, ELEMENTS(after));
         input.request.facts = &facts;
     }
     controller_step(world, &input);

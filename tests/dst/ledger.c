@@ -69,6 +69,43 @@ static const char *submitted(struct ledger *ledger, const Wafer__Record *record)
     return NULL;
 }
 
+/* What an attempt may need of one other job, by the definitions of wafer-job(5). */
+static bool is_met(Wafer__Job__After__Kind kind, const struct ledger_job *other)
+{
+    bool succeeded = other->state->state == WAFER__JOB__STATE__SUCCEEDED;
+
+    switch (kind) {
+    case WAFER__JOB__AFTER__KIND__afterok: return succeeded;
+    case WAFER__JOB__AFTER__KIND__afterany: return other->ended;
+    case WAFER__JOB__AFTER__KIND__afternotok: return other->ended && !succeeded;
+    /* The word that it began may have come with the word that it is done. */
+    case WAFER__JOB__AFTER__KIND__afterstart:
+        return other->state->has_first_started_us || succeeded;
+    default: return false;
+    }
+}
+
+/* Of each element of an array; of one of them where the failure of some is waited for, once all
+ * have ended. */
+static bool is_met_by_all(const struct ledger *ledger, const Wafer__DependencyState *after)
+{
+    bool any = false;
+
+    for (uint64_t id = after->job; id <= ledger->last_job; id++) {
+        const struct ledger_job *other = ledger_job(ledger, id);
+        if (!other || (id != after->job && (!after->array || !other->state->has_array_id ||
+                                            other->state->array_id != after->job)))
+            break;
+        if (other->unsure)
+            return true; /* nobody can say */
+        bool met = is_met(after->kind, other);
+        any |= met;
+        if (!met && (after->kind != WAFER__JOB__AFTER__KIND__afternotok || !other->ended))
+            return false;
+    }
+    return any;
+}
+
 /* I13: what does not work, or is not to be used, is never granted. I8: an attempt starts from what
  * was verified. I11: not before it is known what it can start from. */
 static const char *granted(const struct ledger *ledger, const struct ledger_job *job,
@@ -83,6 +120,9 @@ static const char *granted(const struct ledger *ledger, const struct ledger_job 
             checkpoint->state != WAFER__CHECKPOINT__STATE__VERIFIED)
             return "an attempt starts from a checkpoint that is not verified";
     }
+    for (size_t i = 0; i < state->n_after; i++)
+        if (!is_met_by_all(ledger, state->after[i]))
+            return "an attempt starts before what its job waits for";
     for (size_t i = 0; i < state->n_systems; i++) {
         const struct ledger_system *system = &ledger->systems[state->systems[i]];
         if (system->state != WAFER__SYSTEM__STATE__UP)

@@ -264,6 +264,46 @@ static void make_resume(struct world *world, Wafer__JobSpec *spec)
         spec->resume->from = text;
 }
 
+/* After others, whatever has become of them. */
+static void make_after(struct world *world, Wafer__JobSpec *spec)
+{
+    const struct ledger *ledger = &world->controller.history;
+
+    if (!ledger->last_job)
+        return;
+    spec->after = memory_new(2 * sizeof(*spec->after));
+    for (uint64_t left = 1 + world_below(world, 2); left > 0; left--) {
+        const struct ledger_job *other =
+            ledger_job(ledger, 1 + world_below(world, ledger->last_job));
+        if (!other)
+            continue;
+        Wafer__Dependency *after = MESSAGE_NEW(Wafer__Dependency, dependency);
+        char **kinds[] = { &after->afterok, &after->afterany, &after->afternotok,
+                           &after->afterstart };
+        char **kind = kinds[world_below(world, ELEMENTS(kinds))];
+        uint64_t array = other->state->has_array_id ? other->state->array_id : 0;
+        if (array && world_one_in(world, 2))
+            *kind = text_format("%llu_%u", (unsigned long long)array, other->index);
+        else
+            *kind = text_format("%llu", (unsigned long long)(array ? array : other->id));
+        spec->after[spec->n_after++] = after;
+    }
+}
+
+static void make_times(struct world *world, Wafer__JobSpec *spec)
+{
+    int64_t begin_us = world->now_us + world_between(world, 0, 5 * SECOND_US);
+
+    if (world_one_in(world, 2)) {
+        spec->begin = MESSAGE_NEW(Wafer__Time, time);
+        spec->begin->us = begin_us;
+    }
+    if (world_one_in(world, 2)) {
+        spec->deadline = MESSAGE_NEW(Wafer__Time, time);
+        spec->deadline->us = begin_us + world_between(world, SECOND_US, 60 * SECOND_US);
+    }
+}
+
 Wafer__JobSpec *spec_make(struct world *world)
 {
     Wafer__JobSpec *spec = MESSAGE_NEW(Wafer__JobSpec, job_spec);
@@ -287,5 +327,9 @@ Wafer__JobSpec *spec_make(struct world *world)
         spec->array = text_copy(world_one_in(world, 2) ? "1-3" : "0-3%2");
     else if (world_one_in(world, 6))
         make_resume(world, spec);
+    if (world_one_in(world, 6))
+        make_after(world, spec);
+    if (world_one_in(world, 8))
+        make_times(world, spec);
     return spec;
 }

@@ -75,7 +75,7 @@ static const struct {
     { HEAD "after: {afterok: 3}\n",
       "4:8: after: a mapping where a list is wanted (write [...])\n" },
     { HEAD "after: [{afterok: 3}, null]\n", "4:23: after[1]: null in a list: leave it out\n" },
-    { HEAD "after: [{afterok: x}]\n", "4:19: after[0].afterok: \"x\" is not a whole number\n" },
+    { HEAD "after: [{afterok: [x]}]\n", "4:19: after[0].afterok: a list where a text is wanted\n" },
     { HEAD "checkpoint: {on_stop: yes}\n",
       "4:23: checkpoint.on_stop: \"yes\" is neither true nor false\n" },
     { HEAD "run_class: Pilot\n", "4:12: run_class: \"Pilot\" is unknown (did you mean pilot?)\n" },

@@ -189,7 +189,7 @@ static const struct {
     { "title: \"a|b\\t\\u00fc\"\n", "\"title\":\"a|b\\t\xc3\xbc\"", "title: \"a|b\\t\xc3\xbc\"\n" },
     { "stop: {}\n", "\"stop\":{\"max_steps\":null,\"max_cost\":null,\"when\":[]}", NULL },
     { "retry:\n  never:\n    - CONFIG\n", "\"never\":[\"CONFIG\"]", NULL },
-    { "after:\n  - {}\n  - afterok: 3\n", "{\"afterok\":3,\"afterany\":null,", NULL },
+    { "after:\n  - {}\n  - afterok: \"3\"\n", "{\"afterok\":\"3\",\"afterany\":null,", NULL },
 };
 
 START_TEST(each_kind_of_value_has_its_form)

@@ -158,11 +158,19 @@ static const struct {
       "notify[0].to: the URL cannot be used: it has a user name: leave out what is before the "
       "'@'\n" },
 
+    { { "begin=2026-02-01T08:00:00Z", "deadline=2026-02-01T08:00:00Z" },
+      "begin: is not before the deadline\n" },
+    { { "after=[{}]" }, "after[0]: wants afterok, afterany, afternotok or afterstart\n" },
+    { { "after=[{afterok: 3}, {afterok: 3, afterany: 4}]" },
+      "after[1]: names more than one kind: one in each entry\n" },
+    { { "after=[{afterok: a}]" },
+      "after[0]: \"a\" is no job (7), array (7) or element of one (7_3)\n" },
+    { { "after=[{afterok: 0}]" },
+      "after[0]: \"0\" is no job (7), array (7) or element of one (7_3)\n" },
+    { { "after=[{afterok: 7.1}]" },
+      "after[0]: \"7.1\" is no job (7), array (7) or element of one (7_3)\n" },
+
     /* keys of the schema that this version does not act on are refused, never ignored */
-    { { "begin=2026-02-01T08:00:00Z" }, "begin: not supported in this version (leave it out)\n" },
-    { { "deadline=2026-02-01T08:00:00Z" },
-      "deadline: not supported in this version (leave it out)\n" },
-    { { "after=[{afterok: 3}]" }, "after: not supported in this version (leave it out)\n" },
     { { "program={command: [true]}" }, "program: not supported in this version (leave it out)\n" },
     { { "program={command: [true]}", "workload=null" },
       "program: not supported in this version (leave it out)\n" },
@@ -193,7 +201,7 @@ START_TEST(rules_name_the_line_and_are_all_checked_in_one_run)
     static const char text[] = "apiVersion: wafer/v1\n"
                                "kind: Job\n"
                                "name: a b\n"
-                               "begin: 2026-02-01T08:00:00Z\n"
+                               "retention: {logs: 90d}\n"
                                "workload:\n"
                                "  model: {layers: 2, hidden: 64}\n"
                                "  batch: 1\n"
@@ -206,7 +214,7 @@ START_TEST(rules_name_the_line_and_are_all_checked_in_one_run)
     owned(free) char *said = errors_text(&errors);
     ck_assert_str_eq(
         said, "3:7: name: \"a b\" is not a name " NAME_RULE "; free text goes to title\n"
-              "4:8: begin: not supported in this version (leave it out)\n"
+              "4:12: retention: not supported in this version (leave it out)\n"
               "5:1: workload: wants steps or tokens\n"
               "7:10: workload.batch: 1 sequences a step do not reach 4 systems: at least one each\n"
               "8:26: systems.min: 9: from 1 to the count, 4\n"
