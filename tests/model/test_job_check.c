@@ -214,7 +214,7 @@ START_TEST(rules_name_the_line_and_are_all_checked_in_one_run)
     owned(free) char *said = errors_text(&errors);
     ck_assert_str_eq(
         said, "3:7: name: \"a b\" is not a name " NAME_RULE "; free text goes to title\n"
-              "4:12: retention: not supported in this version (leave it out)\n"
+              "4:1: retention: not supported in this version (leave it out)\n"
               "5:1: workload: wants steps or tokens\n"
               "7:10: workload.batch: 1 sequences a step do not reach 4 systems: at least one each\n"
               "8:26: systems.min: 9: from 1 to the count, 4\n"
