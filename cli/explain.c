@@ -63,11 +63,11 @@ static size_t count_use(const Wafer__Explanation *explanation,
 static void tell_use(const struct command *command, const Wafer__Explanation__SystemUse *use,
                      struct buffer *value)
 {
-    bool is_busy = use->use == WAFER__EXPLANATION__SYSTEM_USE__USE__BUSY;
+    bool is_kept = use->use == WAFER__EXPLANATION__SYSTEM_USE__USE__KEPT;
 
     buffer_format(value, "%s", use->system);
-    if (is_busy && use->has_job)
-        buffer_format(value, " by job %" PRIu64, use->job);
+    if (use->has_job)
+        buffer_format(value, " %s job %" PRIu64, is_kept ? "for" : "by", use->job);
     if (use->until)
         buffer_format(value, " until %s at most", units_time(use->until->us, command->utc).text);
     if (use->reason && *use->reason)
@@ -106,6 +106,7 @@ static void print_systems(const struct command *command, const Wafer__Explanatio
                 explanation->job->pool ? explanation->job->pool : "-", explanation->n_systems);
     print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__FREE, "free");
     print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__BUSY, "busy");
+    print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__KEPT, "kept");
     print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__DRAINED, "drained");
     print_use(command, explanation, WAFER__EXPLANATION__SYSTEM_USE__USE__DOWN, "down");
 }

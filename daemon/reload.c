@@ -142,6 +142,7 @@ static void apply_scheduling(struct settings *running, struct settings *fresh,
     wafer__scheduling__free_unpacked(running->scheduling, NULL);
     running->scheduling = TAKE(fresh->scheduling);
     running->schedule = fresh->schedule;
+    running->preempt = fresh->preempt;
 }
 
 static void apply_roles(struct settings *running, struct settings *fresh,
@@ -275,6 +276,7 @@ void daemon_set_policies(struct daemon *daemon)
     for (size_t i = 0; i < settings->pool_count; i++)
         core_set_classes(daemon->core, i, settings->pools[i].classes);
     core_set_schedule(daemon->core, &settings->schedule);
+    core_set_preempt(daemon->core, &settings->preempt);
 }
 
 void reload(struct daemon *daemon, uid_t uid)

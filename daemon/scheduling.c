@@ -26,6 +26,8 @@ int scheduling_read(struct findings *findings, Wafer__Scheduling **ret)
     findings_check_kind(findings, file->apiversion, file->kind, "Scheduling");
     if (!file->serial)
         findings_add(findings, "serial", "it must be at least 1");
+    if (file->preempt && file->preempt->by->value >= file->preempt->of->value)
+        findings_add(findings, "preempt", "by must be more urgent than of, as in {by: p1, of: p3}");
     if (file->has_depth && !file->depth)
         findings_add(findings, "depth", "it must be at least 1");
     if (findings->errors.count > 0) {
@@ -34,6 +36,13 @@ int scheduling_read(struct findings *findings, Wafer__Scheduling **ret)
     }
     *ret = file;
     return 0;
+}
+
+struct preempt_rules scheduling_preempt(const Wafer__Scheduling *file)
+{
+    if (!file->preempt)
+        return (struct preempt_rules){ 0, 0 };
+    return (struct preempt_rules){ .by = file->preempt->by->value, .of = file->preempt->of->value };
 }
 
 /* The schema lists backfills and orders in the order of the scheduler's. */

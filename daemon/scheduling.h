@@ -2,6 +2,7 @@
 #ifndef WAFERD_SCHEDULING_H
 #define WAFERD_SCHEDULING_H
 
+#include "core/preemption.h"
 #include "core/scheduler.h"
 #include "findings.h"
 #include "policy.pb-c.h"
@@ -13,5 +14,6 @@ struct schedule_rules scheduling_default(void);
  * -EINVAL  something is wrong with it */
 int scheduling_read(struct findings *findings, Wafer__Scheduling **ret);
 struct schedule_rules scheduling_rules(const Wafer__Scheduling *file);
+struct preempt_rules scheduling_preempt(const Wafer__Scheduling *file);
 
 #endif

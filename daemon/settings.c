@@ -92,8 +92,10 @@ static void read_scheduling(struct settings *settings, const char *dir, struct b
     owned(findings_done) struct findings findings = { .file = path, .lines = errors };
 
     scheduling_read(&findings, &settings->scheduling);
-    if (settings->scheduling)
+    if (settings->scheduling) {
         settings->schedule = scheduling_rules(settings->scheduling);
+        settings->preempt = scheduling_preempt(settings->scheduling);
+    }
 }
 
 /* ---- the site ---- */

@@ -24,6 +24,7 @@ struct settings {
     struct access *access;         /* compiled of them, until the core takes it */
     Wafer__Scheduling *scheduling; /* NULL: there is no such file */
     struct schedule_rules schedule;
+    struct preempt_rules preempt;
     struct core_webhook *webhooks; /* their URLs are in `site` */
     struct secret **secrets;       /* of each; NULL: none, or a credential that is not here */
     size_t webhook_count;

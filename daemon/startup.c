@@ -44,6 +44,7 @@ static struct core *new_core(const struct settings *settings)
         .version = PACKAGE_VERSION,
         .protocol = NET_MAJOR,
         .schedule = settings->schedule,
+        .preempt = settings->preempt,
         .webhooks = settings->webhooks,
         .webhook_count = settings->webhook_count,
         .notify_allow = settings->notify_allow,

@@ -130,6 +130,7 @@ static void job_free(struct core *core, struct job *job)
 {
     list_foreach_safe (&job->checkpoints, link)
         checkpoint_remove(core, CONTAINER_OF(link, struct checkpoint, link));
+    preemption_release(core, job);
     job_detach(core, job);
     dependencies_detach(core, job);
     list_remove(&job->changed_link);
@@ -193,6 +194,7 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
     Wafer__JobState before = job->state;
     bool had = job_has_systems(job), before_started = before.has_first_started_us;
 
+    preemption_release(core, job);
     job_detach(core, job); /* from the queue where the old terms put it */
     dependencies_detach(core, job);
     job_state_copy(&job->state, next); /* next may borrow from before */
@@ -347,6 +349,8 @@ static void system_change(struct core *core, const Wafer__SystemState *next)
     }
     system->state = *next;
     schedule_count(core, system, 1);
+    if (!system_is_healthy(system))
+        preemption_lose(core, system);
     system->state.name = text_copy(next->name);
     core_name_system(core, system);
     system->state.pool = text_copy(next->pool);

@@ -209,6 +209,20 @@ void attempt_stop(struct core *core, struct job *job, Wafer__Cause cause, bool n
     attempt_send_stop(core, core_job(core, id));
 }
 
+void attempt_preempt(struct core *core, struct job *job, uint64_t by, const char *text)
+{
+    Wafer__JobState next = job->state;
+    uint64_t id = next.id;
+
+    next.state = WAFER__JOB__STATE__STOPPING;
+    SET(&next, cause, WAFER__CAUSE__PREEMPTED);
+    next.detail = (char *)text;
+    SET(&next, preempted_for, by);
+    SET(&next, stop_deadline_us, later_us(core->now_us, job->spec->terms.grace_us));
+    record_job(core, WAFER__RECORD_KIND__JOB_STOPPING, &next, text, NULL);
+    attempt_send_stop(core, core_job(core, id));
+}
+
 /* ---- end ---- */
 
 int64_t attempt_cost(const struct core *core, const struct job *job)
@@ -323,6 +337,7 @@ static int final_state(const struct job *job, Wafer__Cause cause)
     case WAFER__CAUSE__UNSUPPORTED_OPERATOR:
     case WAFER__CAUSE__NOTHING_TO_DO:
     case WAFER__CAUSE__CHECKPOINT_UNWRITABLE: return WAFER__JOB__STATE__FAILED;
+    case WAFER__CAUSE__PREEMPTED:
     case WAFER__CAUSE__REQUEUED: return -1;
     default: /* an agent's word: a newer one may know causes that we do not */
         return (unsigned)cause < 32 && job->spec->terms.retry_never & 1u << cause
@@ -368,7 +383,9 @@ static void wait_again(struct core *core, struct job *job, Wafer__JobState *next
     uint32_t tries = 0;
 
     next->state = WAFER__JOB__STATE__PENDING;
-    if (cause == WAFER__CAUSE__REQUEUED) {
+    if (cause == WAFER__CAUSE__PREEMPTED) {
+        tries = 0; /* what it failed at before still counts */
+    } else if (cause == WAFER__CAUSE__REQUEUED) {
         UNSET(next, failures);
     } else if (!started) {
         /* A refused launch is no attempt: it has a count and a wait of its own. */

@@ -68,6 +68,19 @@ static void check_job(const struct core *core, const struct job *job)
     assert(!job_state_is_terminal(state->state) || job->unsettled);
 }
 
+/* What is kept for a job works, and whoever still has it is being stopped. */
+static void check_claim(const struct claim *claim)
+{
+    assert(claim->job->claim == claim);
+    assert(claim->job->state.state == WAFER__JOB__STATE__PENDING);
+    for (uint32_t i = 0; i < claim->count; i++) {
+        const struct system *system = claim->systems[i];
+        assert(system->claim == claim && system->host == claim->host);
+        assert(system_is_healthy(system));
+        assert(!system->job || system->job->state.state == WAFER__JOB__STATE__STOPPING);
+    }
+}
+
 /* What a pass counts on. */
 static void check_supply(const struct core *core, const struct host *host)
 {
@@ -81,7 +94,7 @@ static void check_supply(const struct core *core, const struct host *host)
                 continue;
             supply.known++;
             supply.healthy += healthy;
-            supply.free += healthy && !system->job;
+            supply.free += healthy && !system->job && !system->claim;
         }
         assert(supply.known == host->supply[i].known);
         assert(supply.healthy == host->supply[i].healthy);
@@ -116,4 +129,6 @@ void core_check(const struct core *core)
     }
     for (size_t i = 0; i < core->host_count; i++)
         check_supply(core, core->hosts[i]);
+    list_foreach (&core->claims, link)
+        check_claim(CONTAINER_OF(link, struct claim, link));
 }

@@ -23,6 +23,8 @@ struct core *core_new(const struct core_config *config)
     core->next_system = 1;
     list_init(&core->changed);
     list_init(&core->open_arrays);
+    list_init(&core->claims);
+    core->preempt = config->preempt;
     list_init(&core->verifications);
     core->access = access_built_in(config->operator_uid);
     list_init(&core->owed);
@@ -350,6 +352,12 @@ void core_set_schedule(struct core *core, const struct schedule_rules *rules)
 {
     for (size_t i = 0; i < core->pool_count; i++)
         scheduler_set_rules(core->pools[i].scheduler, rules);
+    core->pass_wanted = true;
+}
+
+void core_set_preempt(struct core *core, const struct preempt_rules *rules)
+{
+    core->preempt = *rules;
     core->pass_wanted = true;
 }
 

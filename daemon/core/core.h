@@ -25,6 +25,7 @@
 #include "agent.pb-c.h"
 #include "api.pb-c.h"
 #include "base/diag.h"
+#include "core/preemption.h"
 #include "core/scheduler.h"
 #include "model/url.h"
 #include "policy/access.h"
@@ -55,6 +56,7 @@ struct core_config {
     const struct core_webhook *webhooks; /* outlive the core, as the next */
     size_t webhook_count;
     struct schedule_rules schedule; /* of every pool, until core_set_schedule() */
+    struct preempt_rules preempt;   /* likewise */
     const struct url *notify_allow; /* where else jobs may send notifications */
     size_t notify_allow_count;
 };
@@ -252,6 +254,7 @@ void core_restore(struct core *core, int64_t time_us, int64_t mono_us,
 
 /* The rules of every pool, from the next pass on; all that was planned is planned anew. */
 void core_set_schedule(struct core *core, const struct schedule_rules *rules);
+void core_set_preempt(struct core *core, const struct preempt_rules *rules);
 
 /* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */
 void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us);

@@ -21,8 +21,13 @@ int64_t forecast_start(const struct core *core, const struct job *job)
 {
     struct pool *pool = job_pool(core, job);
 
-    if (!pool || pool->stopped || !job->entry.chunk)
+    if (!pool || pool->stopped)
         return INT64_MAX;
+    if (job->claim)
+        return preemption_start_us(core, job);
+    if (!job->entry.chunk)
+        return INT64_MAX;
+
     size_t place = scheduler_ahead(pool->scheduler, &job->entry, AHEAD_MAX);
     if (place >= AHEAD_MAX)
         return INT64_MAX;

@@ -141,17 +141,7 @@ static void advise_pool(struct explaining *explaining)
         return;
     for (size_t i = 0; i < core->pool_count; i++) {
         const struct pool *pool = &core->pools[i];
-        uint32_t widest = 0;
-        for (size_t j = 0; j < core->host_count; j++) {
-            uint32_t free_here = 0;
-            list_foreach (&core->hosts[j]->systems, link) {
-                const struct system *system = CONTAINER_OF(link, struct system, host_link);
-                free_here += system->pool == pool && !system->job && !system->state.drained &&
-                             core->hosts[j]->link &&
-                             system->state.state == WAFER__SYSTEM__STATE__UP;
-            }
-            widest = free_here > widest ? free_here : widest;
-        }
+        uint32_t widest = schedule_widest(core, pool).free;
         if (pool == own || !pool_takes(pool, explaining->job->spec->terms.level) || pool->stopped ||
             pool->queued || widest < wanted)
             continue;
@@ -163,22 +153,10 @@ static void advise_pool(struct explaining *explaining)
     }
 }
 
-static uint32_t count_most(const struct explaining *explaining, bool only_free, bool only_up)
+/* The most that one host has of the job's pool. */
+static struct supply most_of(const struct explaining *explaining)
 {
-    const struct core *core = explaining->core;
-    const struct pool *pool = job_pool(core, explaining->job);
-    uint32_t most = 0;
-
-    for (size_t i = 0; i < core->host_count; i++) {
-        uint32_t count = 0;
-        list_foreach (&core->hosts[i]->systems, link) {
-            const struct system *system = CONTAINER_OF(link, struct system, host_link);
-            bool is_up = system->state.state == WAFER__SYSTEM__STATE__UP && !system->state.drained;
-            count += system->pool == pool && (is_up || !only_up) && (!system->job || !only_free);
-        }
-        most = count > most ? count : most;
-    }
-    return most;
+    return schedule_widest(explaining->core, job_pool(explaining->core, explaining->job));
 }
 
 static void advise_waiting(struct explaining *explaining)
@@ -223,19 +201,19 @@ static void advise_waiting(struct explaining *explaining)
         advise_pool(explaining);
         break;
     case WAFER__JOB__REASON__Resources:
-        advise_fewer(explaining, count_most(explaining, true, true));
+        advise_fewer(explaining, most_of(explaining).free);
         advise_drained(explaining);
         advise_pool(explaining);
         break;
     case WAFER__JOB__REASON__SystemUnavailable:
         if (!pool)
             return;
-        advise_fewer(explaining, count_most(explaining, false, true));
+        advise_fewer(explaining, most_of(explaining).healthy);
         advise_drained(explaining);
         advise_pool(explaining);
         break;
     case WAFER__JOB__REASON__NeverFits:
-        advise_fewer(explaining, count_most(explaining, false, false));
+        advise_fewer(explaining, most_of(explaining).known);
         advise_pool(explaining);
         break;
     default: break;
@@ -286,6 +264,10 @@ static void add_system(struct explaining *explaining, const struct system *syste
             SET(use, job, system->job->state.id);
         if (until_us < INT64_MAX)
             use->until = view_time(until_us);
+    } else if (system->claim && system_is_healthy(system)) {
+        use->use = WAFER__EXPLANATION__SYSTEM_USE__USE__KEPT;
+        if (may(explaining->request, WAFER__ROLE__ACTION__show, system->claim->job))
+            SET(use, job, system->claim->job->state.id);
     } else if (state->drained) {
         use->use = WAFER__EXPLANATION__SYSTEM_USE__USE__DRAINED;
         use->reason = text_copy(state->drain_reason);
@@ -354,7 +336,7 @@ static void explain_checks(struct explaining *explaining)
         add_check(explaining, WAFER__JOB__REASON__Resources,
                   text_format("systems (needs %u of one host, %u free)",
                               schedule_systems_for(explaining->core, job),
-                              count_most(explaining, true, true)));
+                              most_of(explaining).free));
     if (primary != WAFER__JOB__REASON__RetryBackoff && primary != WAFER__JOB__REASON__LaunchFailed)
         add_check(explaining,
                   was_refused ? WAFER__JOB__REASON__LaunchFailed : WAFER__JOB__REASON__RetryBackoff,

@@ -38,14 +38,14 @@ static struct supply *supply_of(const struct core *core, const struct host *host
     return &host->supply[pool - core->pools];
 }
 
-static bool is_healthy(const struct system *system)
+bool system_is_healthy(const struct system *system)
 {
     return !system->state.drained && system->state.state == WAFER__SYSTEM__STATE__UP;
 }
 
 static bool is_free(const struct system *system, const struct pool *pool)
 {
-    return system->pool == pool && !system->job && is_healthy(system);
+    return system->pool == pool && !system->job && !system->claim && system_is_healthy(system);
 }
 
 void schedule_count(struct core *core, const struct system *system, int change)
@@ -55,9 +55,11 @@ void schedule_count(struct core *core, const struct system *system, int change)
     struct supply *supply = supply_of(core, system->host, system->pool);
     struct scheduler *scheduler = system->pool->scheduler;
     supply->known += (uint32_t)change;
-    if (!is_healthy(system))
+    if (!system_is_healthy(system))
         return;
     supply->healthy += (uint32_t)change;
+    if (system->claim)
+        return; /* whoever has it gives it back to one job alone */
     if (system->job) {
         scheduler_returns(scheduler, &system->job->entry, change);
         return;
@@ -75,8 +77,7 @@ void schedule_connected(struct core *core, const struct host *host, bool is_conn
     }
 }
 
-/* Of one pool, and the host that has most of each. */
-static struct supply widest_supply(const struct core *core, const struct pool *pool)
+struct supply schedule_widest(const struct core *core, const struct pool *pool)
 {
     struct supply widest = { 0, 0, 0 };
 
@@ -118,6 +119,7 @@ static const Wafer__Job__Reason own_reasons[] = {
     WAFER__JOB__REASON__LaunchFailed,
     WAFER__JOB__REASON__RetryBackoff,
     WAFER__JOB__REASON__CheckpointBlocked,
+    WAFER__JOB__REASON__PreemptWait,
     WAFER__JOB__REASON__ArrayLimit,
     WAFER__JOB__REASON__NeverFits,
 };
@@ -132,6 +134,7 @@ static bool is_kept_by(const struct core *core, const struct job *job, const str
     case WAFER__JOB__REASON__DependencyNeverSatisfied: return dependency_unmet(job);
     case WAFER__JOB__REASON__Dependency: return dependency_open(job);
     case WAFER__JOB__REASON__BeginTime: return terms->begin_us > core->now_us;
+    case WAFER__JOB__REASON__PreemptWait: return job->claim;
     case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, terms->level);
     case WAFER__JOB__REASON__LaunchFailed: return waits && job->state.launch_refusals;
     case WAFER__JOB__REASON__RetryBackoff: return waits && !job->state.launch_refusals;
@@ -174,7 +177,7 @@ static void widest_now(const struct core *core, struct pool *pool)
 {
     if (pool->widest_sequence == core->sequence && pool->widest_us == core->now_us)
         return;
-    pool->widest = widest_supply(core, pool);
+    pool->widest = schedule_widest(core, pool);
     pool->widest_sequence = core->sequence;
     pool->widest_us = core->now_us;
 }
@@ -195,7 +198,7 @@ static bool is_dormant(Wafer__Job__Reason obstacle)
 {
     return obstacle == WAFER__JOB__REASON__Dependency ||
            obstacle == WAFER__JOB__REASON__DependencyNeverSatisfied ||
-           obstacle == WAFER__JOB__REASON__BeginTime;
+           obstacle == WAFER__JOB__REASON__PreemptWait || obstacle == WAFER__JOB__REASON__BeginTime;
 }
 
 static bool array_is_full(const struct job *job)
@@ -341,7 +344,7 @@ static char *ahead_text(const struct core *core, const struct pool *pool, const 
                         uint32_t wanted)
 {
     if (scheduler_rules(pool->scheduler)->backfill == SCHEDULE_BACKFILL_NONE ||
-        widest_supply(core, pool).free < wanted)
+        schedule_widest(core, pool).free < wanted)
         return text_copy("another job is ahead of it");
     return text_copy(job->entry.limit_us == INT64_MAX
                          ? "it has no limit, so that it could delay the job ahead of it"
@@ -379,6 +382,9 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else if (obstacle == WAFER__JOB__REASON__DependencyNeverSatisfied) {
         ret->reason = obstacle;
         ret->detail = dependency_text(dependency_unmet(job));
+    } else if (obstacle == WAFER__JOB__REASON__PreemptWait) {
+        ret->reason = obstacle;
+        ret->detail = preemption_text(job, &ret->blocker_job);
     } else if (obstacle == WAFER__JOB__REASON__BeginTime) {
         char text[TIMESTAMP_TEXT_SIZE];
         timestamp_format(job->spec->terms.begin_us, text);
@@ -417,7 +423,7 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else {
         ret->reason = WAFER__JOB__REASON__Resources;
         ret->detail = text_format("needs %u system%s of one host, %u free", wanted, plural(wanted),
-                                  widest_supply(core, pool).free);
+                                  schedule_widest(core, pool).free);
         size_t cursor = 0;
         for (struct system *system; (system = map_next(&core->systems, &cursor));)
             if (system->pool == pool && system->job &&
@@ -440,7 +446,7 @@ void schedule_explain(const struct core *core, const struct job *job, struct wai
 
 uint32_t schedule_systems_for(const struct core *core, const struct job *job)
 {
-    struct supply supply = widest_supply(core, job_pool(core, job));
+    struct supply supply = schedule_widest(core, job_pool(core, job));
 
     return systems_for(job, &supply);
 }
@@ -458,7 +464,7 @@ uint64_t schedule_position(const struct core *core, const struct job *job)
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
 {
     const struct pool *pool = job_pool(core, job);
-    struct supply supply = widest_supply(core, pool);
+    struct supply supply = schedule_widest(core, pool);
     uint32_t wanted = systems_for(job, &supply);
     switch (reason) {
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
@@ -558,9 +564,13 @@ void schedule_pass(struct core *core)
         list_remove(&array->open_link);
         fill_array(core, array);
     }
-    for (size_t i = 0; i < core->pool_count; i++)
-        if (!core->pools[i].stopped)
-            scheduler_pass(core->pools[i].scheduler, core->now_us, on_grant, core);
+    for (size_t i = 0; i < core->pool_count; i++) {
+        struct pool *pool = &core->pools[i];
+        preemption_start(core, pool);
+        if (!pool->stopped)
+            scheduler_pass(pool->scheduler, core->now_us, on_grant, core);
+        preemption_claim(core, pool);
+    }
 }
 
 /* Where no pass goes, nothing is due. */

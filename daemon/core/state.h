@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "core/core.h"
+#include "core/preemption.h"
 #include "core/scheduler.h"
 #include "core/timers.h"
 #include "model/job.h"
@@ -111,6 +112,7 @@ struct job {
     /* live */
     struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
+    struct claim *claim;       /* to systems that others are being stopped for, or NULL */
     struct progress *progress; /* NULL before its first attempt: job_progress() */
     uint64_t listed; /* the last report that listed it, as core->report_count counts them */
     bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
@@ -124,14 +126,25 @@ struct system {
     struct host *host;
     struct job *job; /* follows job->state.systems */
     struct list host_link;
-    uint64_t listed; /* live: the last registration that listed it */
+    /* live */
+    uint64_t listed;     /* the last registration that listed it */
+    struct claim *claim; /* kept for that job, whoever still has it */
+};
+
+/* Systems of one host that are kept for a job until all of them are free. */
+struct claim {
+    struct job *job;
+    struct host *host;
+    struct system **systems;
+    uint32_t count;
+    struct list link; /* core->claims, in the order in which they were laid */
 };
 
 /* Systems of one host and one pool. */
 struct supply {
     uint32_t known;   /* whatever their state */
     uint32_t healthy; /* up and not drained */
-    uint32_t free;    /* healthy, and of no job */
+    uint32_t free;    /* healthy, of no job, and kept for none */
 };
 
 struct host {
@@ -205,6 +218,7 @@ struct verification {
 struct core {
     struct core_config config;
     struct access *access;
+    struct preempt_rules preempt;
     struct pool *pools;
     size_t pool_count;
 
@@ -229,6 +243,7 @@ struct core {
     struct news *news;        /* of this step, for them */
     size_t news_count, news_capacity;
     struct list open_arrays;    /* array->open_link */
+    struct list claims;         /* claim->link */
     struct map system_names;    /* hash of its name -> the first such system */
     uint64_t report_count;      /* of reports of all hosts */
     struct map origins;         /* number of a checkpoint -> how many jobs hold it as an origin */
@@ -278,6 +293,9 @@ uint32_t job_systems_wanted(const struct job *job);
 /* Of its time limit, before the attempt that goes on; INT64_MAX: it has no limit. */
 int64_t job_limit_left_us(const struct job *job);
 bool job_has_systems(const struct job *job);
+/* schedule.c: of one pool (NULL: nothing), the most that one host has of each. */
+struct supply schedule_widest(const struct core *core, const struct pool *pool);
+bool system_is_healthy(const struct system *system); /* schedule.c: up, and not drained */
 /* What was last heard of the job; all zero before its first attempt. */
 const struct progress *job_progress(const struct job *job);
 struct progress *job_progress_change(struct job *job);                 /* the same, to be written */
@@ -346,6 +364,8 @@ void attempt_suspended(struct core *core, struct job *job, bool suspended, const
 /* Ask the systems of the job to stop; who asked: `uid`, or NULL. */
 void attempt_stop(struct core *core, struct job *job, Wafer__Cause cause, bool now,
                   int64_t grace_us, const char *text, const uid_t *uid);
+/* The same for a more urgent job: it waits again, and no failure is counted. */
+void attempt_preempt(struct core *core, struct job *job, uint64_t by, const char *text);
 void attempt_ended(struct core *core, struct job *job, const struct ending *ending);
 /* Make a waiting job final. */
 void job_end(struct core *core, struct job *job, Wafer__Job__State state, Wafer__Cause cause,

@@ -10,6 +10,7 @@
 #include "model/bind.h"
 #include "model/job.h"
 #include "model/message.h"
+#include "model/priority.h"
 #include "render.h"
 
 #define WORDS                      32
@@ -38,6 +39,7 @@ static struct core_webhook webhooks[] = { { "ops", 0 }, { "nlp", 0 }, { "site", 
 
 /* `rules backfill=easy`: from then on, also after a restart. */
 static struct schedule_rules rules;
+static struct preempt_rules preempt;
 
 static struct core *make_core(void)
 {
@@ -52,6 +54,7 @@ static struct core *make_core(void)
                                         .version = "test",
                                         .protocol = 1,
                                         .schedule = rules,
+                                        .preempt = preempt,
                                         .webhooks = webhooks,
                                         .webhook_count = ELEMENTS(webhooks),
                                         .notify_allow = &allowed,
@@ -683,11 +686,24 @@ static void on_plain(struct scenario *scenario, enum input_type type)
     step(scenario);
 }
 
+static uint32_t priority_of(const char *text)
+{
+    uint32_t priority = 0;
+
+    ck_assert_int_eq(priority_parse(text, &priority, NULL), 0);
+    return priority;
+}
+
 static void on_rules(struct scenario *scenario)
 {
     static const char *const backfills[] = { "none", "easy", "easy-sjbf", "conservative" };
     const char *backfill = word(scenario, "backfill", "none");
 
+    const char *by = word(scenario, "by", NULL), *of = word(scenario, "of", NULL);
+
+    preempt = (struct preempt_rules){ by ? priority_of(by) : 0, of ? priority_of(of) : 0 };
+    core_set_preempt(scenario->core, &preempt);
+    core_set_preempt(scenario->shadow, &preempt);
     rules.depth = (uint32_t)value(scenario, "depth", 0);
     for (size_t i = 0; i < ELEMENTS(backfills); i++)
         if (strcmp(backfill, backfills[i]) == 0)
@@ -752,6 +768,7 @@ struct scenario *scenario_new(void)
 
     webhooks[2].on = 0;
     rules = (struct schedule_rules){ .backfill = SCHEDULE_BACKFILL_NONE };
+    preempt = (struct preempt_rules){ 0, 0 };
     scenario->core = make_core();
     scenario->shadow = make_core();
     core_recover(scenario->core, 0, 0, &scenario->records, &scenario->effects);

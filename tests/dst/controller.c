@@ -19,6 +19,15 @@ static struct schedule_rules rules_of(const struct world *world)
                                     .depth = world->seed / 12 % 2 ? 3 : 0 };
 }
 
+static struct preempt_rules preempt_of(const struct world *world)
+{
+    static const struct preempt_rules all[] = {
+        { 0, 0 }, { 199, 399 }, { 199, 299 }, { 299, 399 }
+    };
+
+    return all[world->seed / 7 % 4];
+}
+
 static struct core *make_core(const struct world *world)
 {
     static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR", 0 },
@@ -29,6 +38,7 @@ static struct core *make_core(const struct world *world)
                                         .lease_margin_us = LEASE_MARGIN_US,
                                         .operator_uid = 0,
                                         .schedule = rules_of(world),
+                                        .preempt = preempt_of(world),
                                         .webhooks = &webhook,
                                         .webhook_count = 1 };
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "engine/effects.h"
 #include "model/job.h"
+#include "model/priority.h"
 
 struct ledger_job *ledger_job(const struct ledger *ledger, uint64_t id)
 {
@@ -133,6 +134,30 @@ static const char *granted(const struct ledger *ledger, const struct ledger_job 
     return NULL;
 }
 
+static uint32_t priority_of(const struct ledger_job *job)
+{
+    Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, job->spec.len, job->spec.data);
+    uint32_t priority = spec->priority ? spec->priority->value : PRIORITY_DEFAULT;
+
+    wafer__job_spec__free_unpacked(spec, NULL);
+    return priority;
+}
+
+/* Only for a job that is more urgent and waits, and not twice in a row for the same. */
+static const char *preempted(const struct ledger *ledger, const struct ledger_job *job,
+                             const Wafer__JobState *next)
+{
+    const struct ledger_job *by = ledger_job(ledger, next->preempted_for);
+
+    if (!by || by->state->state != WAFER__JOB__STATE__PENDING)
+        return "a job is stopped for one that does not wait";
+    if (priority_of(by) >= priority_of(job))
+        return "a job is stopped for one that is no more urgent";
+    if (job->state->has_preempted_for && job->state->preempted_for == by->id)
+        return "a job is stopped twice for the same one";
+    return NULL;
+}
+
 static const char *changed(struct ledger *ledger, const Wafer__Record *record)
 {
     const Wafer__JobState *next = record->job_state;
@@ -151,6 +176,12 @@ static const char *changed(struct ledger *ledger, const Wafer__Record *record)
     } else if (next->epoch != job->state->epoch && !job->unsure &&
                record->kind != WAFER__RECORD_KIND__JOB_ISOLATED) {
         return "an epoch changed without a grant";
+    }
+    if (next->state == WAFER__JOB__STATE__STOPPING && next->cause == WAFER__CAUSE__PREEMPTED &&
+        job->state->state != WAFER__JOB__STATE__STOPPING) {
+        const char *wrong = preempted(ledger, job, next);
+        if (wrong && !job->unsure)
+            return wrong;
     }
     /* I7: the committed step only rises, but with a record that says why. */
     if (next->committed_step < job->state->committed_step && !job->unsure &&
