@@ -70,6 +70,7 @@ enum flag_id {
     FLAG_HOLD,
     FLAG_WAIT,
     FLAG_FOLLOW_JOB,
+    FLAG_PLAN,
     FLAG_MINE,
     FLAG_ALL_USERS,
     FLAG_ALL,

@@ -14,6 +14,7 @@ libcli_a_SOURCES = \
   cli/event_line.c cli/event_line.h \
   cli/events.c \
   cli/explain.c \
+  cli/explanation.c cli/explanation.h \
   cli/follow.c cli/follow.h \
   cli/help.c \
   cli/helper.c cli/helper.h \
@@ -31,6 +32,7 @@ libcli_a_SOURCES = \
   cli/noun.c cli/noun.h \
   cli/output.c cli/output.h \
   cli/page.c cli/page.h \
+  cli/plan.c \
   cli/pager.c cli/pager.h \
   cli/progress.c cli/progress.h \
   cli/proxy.c \
@@ -43,6 +45,7 @@ libcli_a_SOURCES = \
   cli/screen.c cli/screen.h \
   cli/settings.c cli/settings.h \
   cli/show.c \
+  cli/spec.h \
   cli/ssh.c cli/ssh.h \
   cli/submission.c cli/submission.h \
   cli/submit.c \

@@ -9,6 +9,7 @@ int run_ls(const struct command *command);
 int run_show(const struct command *command);
 int run_top(const struct command *command);
 int run_explain(const struct command *command);
+int run_plan(const struct command *command);
 int run_logs(const struct command *command);
 int run_events(const struct command *command);
 int run_report(const struct command *command);

@@ -41,6 +41,7 @@ static const struct {
     { "wafer.queue.list/v1", &wafer__queue_list__descriptor, NULL },
     { "wafer.report/v1", &wafer__report_list__descriptor, NULL },
     { "wafer.explain/v1", &wafer__explanation_item__descriptor, NULL },
+    { "wafer.plan/v1", &wafer__plan_item__descriptor, NULL },
     { "wafer.diff/v1", &wafer__difference_list__descriptor, NULL },
     { "wafer.doctor/v1", &wafer__doctor__descriptor, NULL },
     { "wafer.replay/v1", &wafer__replay__descriptor, NULL },

@@ -16,6 +16,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/spec.h"
 #include "cli/submission.h"
 #include "cli/user.h"
 #include "model/job.h"
@@ -164,7 +165,20 @@ static int sets_make(const struct command *command, struct sets *ret)
     return 0;
 }
 
-static int read_spec(const struct command *command, Wafer__JobSpec **ret)
+static void fill_default(char **field, const struct setting *setting)
+{
+    if (!*field)
+        *field = text_copy(setting->value);
+}
+
+/* What neither the job file nor a flag says, but the user's settings do. */
+static void fill_defaults(const struct command *command, Wafer__JobSpec *spec)
+{
+    fill_default(&spec->queue, command_setting(command, SETTING_QUEUE));
+    fill_default(&spec->project, command_setting(command, SETTING_PROJECT));
+}
+
+int spec_read(const struct command *command, Wafer__JobSpec **ret)
 {
     const char *path = command->targets[0];
     owned(buffer_done) struct buffer text = BUFFER_EMPTY;
@@ -178,6 +192,8 @@ static int read_spec(const struct command *command, Wafer__JobSpec **ret)
         return exit;
     if (job_spec_read((const char *)buffer_data(&text), text.length, sets.all, ret, &errors) < 0)
         exit = message_bind(command, strcmp(path, "-") == 0 ? "stdin" : path, &errors);
+    else
+        fill_defaults(command, *ret);
     bind_errors_done(&errors);
     return exit;
 }
@@ -273,29 +289,17 @@ static int submit_spec(const struct command *command, Wafer__JobSpec *spec)
     return exit;
 }
 
-static void fill_default(char **field, const struct setting *setting)
-{
-    if (!*field)
-        *field = text_copy(setting->value);
-}
-
-/* What neither the job file nor a flag says, but the user's settings do. */
-static void fill_defaults(const struct command *command, Wafer__JobSpec *spec)
-{
-    fill_default(&spec->queue, command_setting(command, SETTING_QUEUE));
-    fill_default(&spec->project, command_setting(command, SETTING_PROJECT));
-}
-
 int run_submit(const struct command *command)
 {
     Wafer__JobSpec *spec = NULL;
     int exit = noun_check_columns(command, &job_noun);
 
+    if (!exit && command_has(command, FLAG_PLAN))
+        return run_plan(command);
     if (!exit)
-        exit = read_spec(command, &spec);
+        exit = spec_read(command, &spec);
     if (exit)
         return exit;
-    fill_defaults(command, spec);
     exit = submit_spec(command, spec);
     wafer__job_spec__free_unpacked(spec, NULL);
     return exit;

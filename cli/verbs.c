@@ -35,6 +35,7 @@ const struct flag flags[FLAGS] = {
     [FLAG_HOLD] = { "hold", 0, NULL, false, "do not start it before 'wafer release'" },
     [FLAG_WAIT] = { "wait", 0, NULL, false, "wait for the end and exit with its outcome" },
     [FLAG_FOLLOW_JOB] = { "follow", 'f', NULL, false, "show progress until the end, as --wait" },
+    [FLAG_PLAN] = { "plan", 0, NULL, false, "only tell what would become of it, as 'wafer plan'" },
     [FLAG_MINE] = { "mine", 0, NULL, false, "your own jobs (default)" },
     [FLAG_ALL_USERS] = { "all-users", 0, NULL, false, "jobs of everybody" },
     [FLAG_ALL] = { "all", 0, NULL, false, "ended jobs too" },
@@ -96,11 +97,19 @@ const struct verb verbs[] = {
       TAKES(FLAG_SET) | TAKES(FLAG_NAME) | TAKES(FLAG_QUEUE) | TAKES(FLAG_PRIORITY) |
           TAKES(FLAG_SYSTEMS) | TAKES(FLAG_LIMIT) | TAKES(FLAG_ARRAY) | TAKES(FLAG_KEY) |
           TAKES(FLAG_HOLD) | TAKES(FLAG_WAIT) | TAKES(FLAG_FOLLOW_JOB) | TAKES(FLAG_BEGIN) |
-          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER),
+          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER) | TAKES(FLAG_PLAN),
       "hand in a job file",
       "FILE is a job file, wafer-job(5); - reads it from standard input. Ctrl-C during --wait or\n"
       "--follow leaves the job running.\n",
       run_submit },
+    { NULL, "plan", "FILE|-", 1, 1,
+      TAKES(FLAG_SET) | TAKES(FLAG_NAME) | TAKES(FLAG_QUEUE) | TAKES(FLAG_PRIORITY) |
+          TAKES(FLAG_SYSTEMS) | TAKES(FLAG_LIMIT) | TAKES(FLAG_ARRAY) | TAKES(FLAG_BEGIN) |
+          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER),
+      "what would become of a job file",
+      "Nothing is handed in. Exits with 0 when it would start now, and with 2 when it would "
+      "wait.\n",
+      run_plan },
     { NULL, "ls", NULL, 0, 0,
       TAKES(FLAG_MINE) | TAKES(FLAG_ALL_USERS) | TAKES(FLAG_ALL) | TAKES(FLAG_STATE) |
           TAKES(FLAG_IN_QUEUE) | TAKES(FLAG_LABEL) | TAKES(FLAG_SINCE) | TAKES(FLAG_SORT) |

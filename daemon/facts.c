@@ -50,6 +50,16 @@ static bool main_target(const Wafer__Request *request, Wafer__Target *ret)
     return target || checkpoint;
 }
 
+/* Of the job that is, or would be, handed in; NULL: none. */
+static const Wafer__JobSpec *spec_of(const Wafer__Request *request)
+{
+    switch (request->body_case) {
+    case WAFER__REQUEST__BODY_SUBMIT: return request->submit->spec;
+    case WAFER__REQUEST__BODY_PLAN: return request->plan->spec;
+    default: return NULL;
+    }
+}
+
 /* The job whose checkpoint a new one is to start from. */
 static bool origin_target(const Wafer__Request *request, Wafer__Target *ret)
 {
@@ -58,9 +68,9 @@ static bool origin_target(const Wafer__Request *request, Wafer__Target *ret)
 
     if (request->body_case == WAFER__REQUEST__BODY_RESUME) {
         texts[0] = request->resume->from;
-    } else if (request->body_case == WAFER__REQUEST__BODY_SUBMIT && request->submit->spec->resume) {
-        texts[0] = request->submit->spec->resume->from;
-        texts[1] = request->submit->spec->resume->init_from;
+    } else if (spec_of(request) && spec_of(request)->resume) {
+        texts[0] = spec_of(request)->resume->from;
+        texts[1] = spec_of(request)->resume->init_from;
     }
     for (size_t i = 0; i < 2; i++) {
         if (texts[i] && checkpoint_target_parse(texts[i], &job, &step, &epoch) == 0) {
@@ -96,8 +106,7 @@ static bool after_target(const Wafer__Dependency *after, Wafer__Target *ret)
 static const Wafer__JobSpec *after_wanted(const struct core *core, const Wafer__Request *request,
                                           uid_t uid)
 {
-    const Wafer__JobSpec *spec =
-        request->body_case == WAFER__REQUEST__BODY_SUBMIT ? request->submit->spec : NULL;
+    const Wafer__JobSpec *spec = spec_of(request);
     Wafer__Target target;
 
     for (size_t i = 0; spec && i < spec->n_after && i < LIMIT_DEPENDENCIES; i++)

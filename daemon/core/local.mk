@@ -21,6 +21,7 @@ libcore_a_SOURCES = \
   daemon/core/request_change.c \
   daemon/core/request_checkpoint.c \
   daemon/core/request_explain.c \
+  daemon/core/request_plan.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \

@@ -319,6 +319,25 @@ static bool try_claim(struct core *core, const struct pool *pool, struct job *jo
     return true;
 }
 
+uint64_t *preemption_preview(const struct core *core, const struct pool *pool, struct job *job,
+                             size_t *ret_count)
+{
+    struct choice choice = { .host = NULL };
+    uint64_t *ids = NULL;
+
+    *ret_count = 0;
+    if (!core->preempt.of || pool->stopped || !job->entry.chunk ||
+        scheduler_first(pool->scheduler) != &job->entry ||
+        job->spec->terms.priority > core->preempt.by || !choose_host(core, pool, job, &choice))
+        return NULL;
+    ids = memory_new((choice.count + 1) * sizeof(*ids));
+    for (size_t i = 0; i < choice.count; i++)
+        if (!choice.victims[i].spared)
+            ids[(*ret_count)++] = choice.victims[i].job->state.id;
+    free(choice.victims);
+    return ids;
+}
+
 void preemption_claim(struct core *core, struct pool *pool)
 {
     struct schedule_entry *first;

@@ -19,6 +19,7 @@
 #define WAFERD_CORE_PREEMPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct core;
@@ -35,6 +36,10 @@ struct preempt_rules {
 void preemption_start(struct core *core, struct pool *pool);
 /* Lay claims for those that are first in the queue; after it. */
 void preemption_claim(struct core *core, struct pool *pool);
+
+/* Whom a claim of this job, which waits, would stop: the caller's, or NULL. */
+uint64_t *preemption_preview(const struct core *core, const struct pool *pool, struct job *job,
+                             size_t *ret_count);
 
 /* What the job had a claim to is anybody's again; no claim: nothing. */
 void preemption_release(struct core *core, struct job *job);

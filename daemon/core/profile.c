@@ -19,6 +19,14 @@ void profile_done(struct profile *profile)
     *profile = (struct profile){ .steps = NULL };
 }
 
+void profile_copy(struct profile *to, const struct profile *from)
+{
+    profile_done(to);
+    *to = *from;
+    to->steps = memory_copy(from->steps, from->count * sizeof(*from->steps));
+    to->capacity = from->count;
+}
+
 /* The step that holds at that time. */
 static size_t step_at(const struct profile *profile, int64_t us)
 {

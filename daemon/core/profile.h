@@ -23,6 +23,8 @@ struct profile {
 
 void profile_init(struct profile *profile); /* nothing is free, ever */
 void profile_done(struct profile *profile);
+void profile_copy(struct profile *to,
+                  const struct profile *from); /* in the place of what `to` is */
 
 /* From `from_us` until before `until_us` (INT64_MAX: for ever) `systems` more are free; fewer, if
  * it is negative. */

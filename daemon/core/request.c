@@ -365,6 +365,7 @@ static struct verb verb_of(Wafer__Request__BodyCase body)
         return (struct verb){ on_whoami, ABOUT_NOTHING, MAY(show), false };
     case WAFER__REQUEST__BODY_EXPLAIN:
         return (struct verb){ on_explain, ABOUT_JOB, MAY(show), false };
+    case WAFER__REQUEST__BODY_PLAN: return (struct verb){ on_plan, ABOUT_JOB, MAY(submit), false };
     case WAFER__REQUEST__BODY__NOT_SET:
     case _WAFER__REQUEST__BODY__CASE_IS_INT_SIZE: break;
     }

@@ -68,6 +68,20 @@ bool priority_is_allowed(struct request *request, uint64_t job, const struct job
 bool deadline_is_ahead(struct request *request, uint64_t job, const struct job_terms *terms,
                        int64_t left_us);
 
+/* What submitting this spec now would make, where it is allowed. False: answered. */
+struct planned {
+    uint64_t resumed_from; /* 0: nothing */
+    Wafer__DependencyState **after;
+    size_t after_count; /* dependencies_free() */
+};
+bool plan_read(struct request *request, const Wafer__JobSpec *spec, ProtobufCBinaryData packed,
+               struct planned *ret);
+
+/* ---- request_explain.c ---- */
+
+/* Why the job, which is in memory and waits, does so. */
+Wafer__Explanation *explanation_new(const struct request *request, const struct job *job);
+
 /* ---- request_change.c ---- */
 
 void record_change(struct request *request, Wafer__RecordKind kind, struct job *job,
@@ -83,6 +97,7 @@ void on_watch(struct request *request);
 void on_logs(struct request *request);
 void on_report(struct request *request);
 void on_explain(struct request *request);
+void on_plan(struct request *request);
 void on_events(struct request *request);
 void on_list(struct request *request);
 void on_cancel(struct request *request);

@@ -369,6 +369,18 @@ static void explain_live(struct explaining *explaining)
     advise_waiting(explaining);
 }
 
+Wafer__Explanation *explanation_new(const struct request *request, const struct job *job)
+{
+    struct explaining explaining = { .request = request, .core = request->core, .job = job };
+
+    explaining.ret = NEW(Wafer__Explanation);
+    wafer__explanation__init(explaining.ret);
+    explaining.ret->job = view_job(request->core, job);
+    view_add_start(request->core, job, explaining.ret->job);
+    explain_live(&explaining);
+    return explaining.ret;
+}
+
 void on_explain(struct request *request)
 {
     const struct facts *facts;

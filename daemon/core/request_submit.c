@@ -330,6 +330,37 @@ static bool nothing_to_do(struct request *request, const struct job_terms *terms
     return true;
 }
 
+/* What the job would start from. False: answered. */
+static bool find_origin(struct request *request, const struct job_terms *terms,
+                        struct submission *submission)
+{
+    if (terms->init_from) {
+        submission->origin =
+            named_checkpoint(request, "resume.init_from", terms->init_from, terms->level);
+        submission->weights_only = true;
+        return submission->origin;
+    }
+    if (!terms->resume_from || !strchr(terms->resume_from, '@'))
+        return true;
+    submission->origin = named_checkpoint(request, "resume.from", terms->resume_from, terms->level);
+    if (!submission->origin || nothing_to_do(request, terms, submission->origin))
+        return false;
+    submission->lineage = submission->origin->lineage;
+    submission->resumed_from = submission->origin->job;
+    return true;
+}
+
+/* A new job, and no repetition of one: what depends on the moment. False: answered. */
+static bool read_submission(struct request *request, const Wafer__JobSpec *spec,
+                            struct submission *submission)
+{
+    const struct job_terms *terms = submission->terms;
+
+    return deadline_is_ahead(request, 0, terms, terms->limit_us ? terms->limit_us : INT64_MAX) &&
+           find_origin(request, terms, submission) &&
+           dependencies_read(request, spec, &submission->after, &submission->after_count);
+}
+
 void on_submit(struct request *request)
 {
     const Wafer__SubmitRequest *asked = request->message->submit;
@@ -354,27 +385,28 @@ void on_submit(struct request *request)
         if (answer_key(request, asked->key, submission.key_hash, submission.body_hash))
             return;
     }
-    /* Of a new one only: who asks again hears of his job, whatever the time is by now. */
-    if (!deadline_is_ahead(request, 0, &terms, terms.limit_us ? terms.limit_us : INT64_MAX))
-        return;
-    if (terms.init_from) {
-        submission.origin =
-            named_checkpoint(request, "resume.init_from", terms.init_from, terms.level);
-        submission.weights_only = true;
-        if (!submission.origin)
-            return;
-    } else if (terms.resume_from && strchr(terms.resume_from, '@')) {
-        submission.origin =
-            named_checkpoint(request, "resume.from", terms.resume_from, terms.level);
-        if (!submission.origin || nothing_to_do(request, &terms, submission.origin))
-            return;
-        submission.lineage = submission.origin->lineage;
-        submission.resumed_from = submission.origin->job;
-    }
-    if (!dependencies_read(request, asked->spec, &submission.after, &submission.after_count))
+    /* Who asks again hears of his job, whatever the time is by now. */
+    if (!read_submission(request, asked->spec, &submission))
         return;
     submit(request, &submission);
     dependencies_free(submission.after, submission.after_count);
+}
+
+bool plan_read(struct request *request, const Wafer__JobSpec *spec, ProtobufCBinaryData packed,
+               struct planned *ret)
+{
+    struct job_terms terms;
+    struct submission submission = { .terms = &terms };
+
+    if (!schema_allows(request, spec, packed))
+        return false;
+    job_terms(spec, &terms);
+    if (!site_allows(request, spec, &terms) || !read_submission(request, spec, &submission))
+        return false;
+    *ret = (struct planned){ .resumed_from = submission.resumed_from,
+                             .after = submission.after,
+                             .after_count = submission.after_count };
+    return true;
 }
 
 /* ---- resume ---- */

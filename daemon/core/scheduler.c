@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/later.h"
 #include "base/memory.h"
 #include "core/scheduler_inside.h"
 
@@ -285,6 +286,86 @@ void scheduler_pass(struct scheduler *scheduler, int64_t now_us, scheduler_grant
 }
 
 /* ---- questions ---- */
+
+/* A scheduler that is to be as another is, and the entries that it has for those of the other. */
+struct trial {
+    struct scheduler *scheduler;
+    struct schedule_entry *entries;
+    size_t count;
+    const struct schedule_entry *asked; /* of these */
+    int64_t now_us;
+    bool started;
+};
+
+static struct schedule_entry *copy_entry(struct trial *trial, const struct schedule_entry *entry)
+{
+    struct schedule_entry *copy = &trial->entries[trial->count++];
+
+    *copy = *entry;
+    copy->chunk = NULL;
+    return copy;
+}
+
+static void copy_domain(struct trial *trial, const struct domain *from)
+{
+    scheduler_add_domain(trial->scheduler);
+    struct domain *to = &trial->scheduler->domains[trial->scheduler->domain_count - 1];
+    to->idle = from->idle;
+    profile_copy(&to->profile, &from->profile);
+    for (size_t at = 0; at < from->end_count; at++) {
+        ARRAY_RESERVE(to->ends, to->end_count, to->end_capacity);
+        to->ends[to->end_count++] =
+            (struct end){ from->ends[at].end_us, copy_entry(trial, from->ends[at].entry) };
+    }
+}
+
+static void trial_init(struct trial *trial, const struct scheduler *from,
+                       const struct schedule_entry *asked)
+{
+    size_t count = from->waiting.count;
+    struct waiting_place place = { 0, 0 };
+
+    for (size_t i = 0; i < from->domain_count; i++)
+        count += from->domains[i].end_count;
+    trial->entries = memory_new((count + 1) * sizeof(*trial->entries));
+    trial->scheduler = scheduler_new(&from->rules);
+    for (size_t i = 0; i < from->domain_count; i++)
+        copy_domain(trial, &from->domains[i]);
+    for (struct schedule_entry *entry; (entry = waiting_walk(&from->waiting, &place));) {
+        struct schedule_entry *copy = copy_entry(trial, entry);
+        waiting_append(&trial->scheduler->waiting, copy);
+        if (entry == asked)
+            trial->asked = copy;
+    }
+    trial->scheduler->planned_count = from->planned_count;
+    trial->scheduler->next_us = from->next_us;
+    trial->scheduler->plan_wanted = from->plan_wanted;
+    trial->scheduler->ended = from->ended;
+    trial->scheduler->doubtful = from->doubtful;
+}
+
+static void on_trial_grant(void *userdata, struct schedule_entry *entry, size_t domain)
+{
+    struct trial *trial = userdata;
+    int64_t systems = entry->systems;
+
+    trial->started |= entry == trial->asked;
+    scheduler_idle(trial->scheduler, domain, -systems);
+    scheduler_run(trial->scheduler, entry, domain, later_us(trial->now_us, entry->limit_us));
+    scheduler_returns(trial->scheduler, entry, systems);
+}
+
+bool scheduler_would_start(const struct scheduler *scheduler, const struct schedule_entry *entry,
+                           int64_t now_us)
+{
+    struct trial trial = { .now_us = now_us };
+
+    trial_init(&trial, scheduler, entry);
+    scheduler_pass(trial.scheduler, now_us, on_trial_grant, &trial);
+    scheduler_free(trial.scheduler);
+    free(trial.entries);
+    return trial.started;
+}
 
 int64_t scheduler_next(const struct scheduler *scheduler)
 {

@@ -118,6 +118,10 @@ int64_t scheduler_next(const struct scheduler *scheduler);
 size_t scheduler_forecast(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
                           size_t count);
 
+/* Would this one, which waits, start in a pass now? Asks a copy. */
+bool scheduler_would_start(const struct scheduler *scheduler, const struct schedule_entry *entry,
+                           int64_t now_us);
+
 /* How many wait. */
 size_t scheduler_count(const struct scheduler *scheduler);
 /* In the order in which they are considered; NULL: no (further) one waits. */

@@ -63,6 +63,25 @@ run 0 queue stop wafer && missed=$(submit --deadline "$(later 3600)" --limit 30m
     run 4 wait "$missed" && run 0 queue start wafer && run 0 show "$missed" && out_has 'no longer be over'
 ok 'who can no longer make it is over'
 
+# ---- what would become of a job ----
+
+before=$(wafer -o json ls --all | jq .total)
+run 0 plan "$folder/short.yaml" && out_has 'would start now' && out_has 'cost'
+ok 'plan: it would start now'
+wide=$(submit --systems 4 "$folder/long.yaml") && within 10 runs "$wide" &&
+    run 2 plan --limit 1h "$folder/short.yaml" && out_has 'would wait: Resources' && out_has 'start ' &&
+    run 2 submit --plan -o plain "$folder/short.yaml" && out_has Resources
+ok 'or wait, until when and for whom'
+wafer -o json plan --after "afterok:$wide" "$folder/short.yaml" >"$folder/plan.json"
+[ $? -eq 2 ] && same "$(jq -r '.item.explanation.job.reason.code' "$folder/plan.json")" Dependency &&
+    run 2 plan --queue gpu --systems 9 "$folder/short.yaml" && out_has NeverFits && out_has hint
+ok 'and why'
+run 65 plan --queue nowhere "$folder/short.yaml" && run 77 plan --after afterok:9999 "$folder/short.yaml"
+ok 'what cannot be handed in is refused alike'
+same "$(wafer -o json ls --all | jq .total)" "$((before + 1))" && run 0 cancel --now "$wide" &&
+    same "$(submit --hold "$folder/short.yaml")" "$((wide + 1))" && run 0 cancel "$((wide + 1))"
+ok 'a plan leaves nothing behind, not even a number'
+
 within 20 none_is_live
 ok 'nothing is left behind'
 finish
