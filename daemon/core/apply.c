@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/accounts.h"
 #include "core/dependencies.h"
 #include "core/schedule.h"
 #include "core/state.h"
@@ -42,6 +43,7 @@ static void job_detach(struct core *core, struct job *job)
 {
     if (job->state.state == WAFER__JOB__STATE__PENDING)
         schedule_remove(core, job);
+    account_leave(core, job);
     systems_follow(core, job, false);
     if (job_has_systems(job)) {
         schedule_done(core, job);
@@ -56,6 +58,7 @@ static void job_attach(struct core *core, struct job *job)
         array_count(core, job, true);
     }
     systems_follow(core, job, true);
+    account_join(core, job);
     if (job->state.state == WAFER__JOB__STATE__PENDING)
         schedule_add(core, job);
     job_timer_set(core, job);
@@ -535,6 +538,8 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
                              (unsigned long long)record->job_state->id);
         }
     }
+    if (job_has_systems(job) && !job_state_has_systems(record->job_state->state))
+        account_charge(core, job, record->job_state);
     job_change(core, job, record->job_state, spec);
     /* What was lost later than that was there when the job was isolated, and is relied on. */
     if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED &&
@@ -664,6 +669,20 @@ static struct job **sorted_jobs(const struct core *core)
     return jobs;
 }
 
+struct usage_emit {
+    core_emit_fn emit;
+    void *userdata;
+};
+
+static int emit_usage(void *userdata, const Wafer__UsageState *state)
+{
+    const struct usage_emit *usage = userdata;
+    Wafer__SnapshotItem item = WAFER__SNAPSHOT_ITEM__INIT;
+
+    item.usage = (Wafer__UsageState *)state;
+    return usage->emit(usage->userdata, &item);
+}
+
 int core_save(const struct core *core, core_emit_fn emit, void *userdata)
 {
     Wafer__SnapshotHeader header = WAFER__SNAPSHOT_HEADER__INIT;
@@ -718,7 +737,8 @@ int core_save(const struct core *core, core_emit_fn emit, void *userdata)
     for (struct delivery *delivery; (delivery = map_next(&core->deliveries, &cursor));)
         EMIT(delivery, &delivery->state);
 #undef EMIT
-    return 0;
+    struct usage_emit usage = { emit, userdata };
+    return accounts_save(core, emit_usage, &usage);
 }
 
 static int load_header(struct core *core, const Wafer__SnapshotHeader *header, struct diag *diag)
@@ -787,6 +807,8 @@ int core_load(struct core *core, const Wafer__SnapshotItem *item, struct diag *d
                              (unsigned long long)item->checkpoint->number);
         checkpoint_add(core, job, item->checkpoint);
     }
+    if (item->usage)
+        account_load(core, item->usage);
     if (item->delivery) {
         if (map_get(&core->deliveries, item->delivery->number))
             return diag_fail(diag, -EBADMSG, "notification %llu is there twice",
@@ -872,6 +894,7 @@ struct core *core_free(struct core *core)
     map_done(&core->specs);
     map_done(&core->deliveries);
     map_done(&core->delivery_counts);
+    accounts_free(core);
     map_done(&core->arrays);
     map_done(&core->dependents);
     free(core->news);

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/accounts.h"
 #include "core/dependencies.h"
 #include "core/state.h"
 
@@ -27,7 +28,8 @@ static void check_job(const struct core *core, const struct job *job)
     /* I3: an attempt has a grant of its own. */
     assert(state->attempt <= state->epoch);
     assert((!list_is_empty(&job->parked_link) || job->entry.chunk) ==
-           (state->state == WAFER__JOB__STATE__PENDING && job_pool(core, job)));
+           ((state->state == WAFER__JOB__STATE__PENDING && job_pool(core, job)) ||
+            job_has_systems(job)));
     assert(list_is_empty(&job->parked_link) || !job->entry.chunk);
     assert(!job->entry.is_running || job_has_systems(job));
     assert(!job_has_systems(job) || !(dependency_open(job) || dependency_unmet(job)));
@@ -129,6 +131,7 @@ void core_check(const struct core *core)
     }
     for (size_t i = 0; i < core->host_count; i++)
         check_supply(core, core->hosts[i]);
+    accounts_check(core);
     list_foreach (&core->claims, link)
         check_claim(CONTAINER_OF(link, struct claim, link));
 }

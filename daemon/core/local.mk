@@ -1,6 +1,7 @@
 # daemon/core — the state machine; pure
 noinst_LIBRARIES += libcore.a
 libcore_a_SOURCES = \
+  daemon/core/accounts.c daemon/core/accounts.h \
   daemon/core/apply.c \
   daemon/core/attempt_state.c \
   daemon/core/attempts.c \

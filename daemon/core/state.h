@@ -69,6 +69,24 @@ struct checkpoint {
     unsigned verify_failures; /* it could not be read, for a cause that may pass */
 };
 
+struct account_day {
+    int64_t day, system_us, cost_micro;
+    struct hash hash;
+};
+
+/* Of a project and a user in a pool: accounts.h. */
+struct account {
+    char *project, *pool;
+    uid_t uid;
+    struct account *next;     /* of the same slot of core->accounts */
+    struct account_day *days; /* rising */
+    size_t day_count, day_capacity;
+    /* live, or following from jobs */
+    size_t jobs;
+    uint64_t systems;
+    struct list holders; /* job->parked_link, of those that have systems */
+};
+
 /* Of state.after: tells the job when the other has started or ended. */
 struct dependency {
     struct list link; /* dependents->waiting, as long as it is open */
@@ -105,9 +123,10 @@ struct job {
     struct list array_link;  /* array->elements */
     struct list checkpoints; /* checkpoint->link */
     unsigned unsettled;      /* checkpoints that are WRITING, WRITTEN, COMMITTED or DELETING */
+    struct account *account;
     struct dependency *dependencies; /* of each in state.after; NULL: none, or it has ended */
     struct schedule_entry entry;
-    struct list parked_link; /* pool->parked, pool->dormant or array->parked */
+    struct list parked_link; /* pool->parked, pool->dormant or array->parked; account->holders */
     struct timer timer;
     /* live */
     struct list changed_link; /* core->changed */
@@ -227,6 +246,7 @@ struct core {
     uint64_t next_job, next_checkpoint;
     uint32_t next_system;
     struct map jobs, checkpoints, systems, keys, specs, deliveries;
+    struct map accounts; /* of accounts.c */
     struct host **hosts;
     size_t host_count, host_capacity;
     struct queue_state *queues;

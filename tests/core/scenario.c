@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/memory.h"
+#include "core/accounts.h"
 #include "model/bind.h"
 #include "model/job.h"
 #include "model/message.h"
@@ -686,6 +687,27 @@ static void on_plain(struct scenario *scenario, enum input_type type)
     step(scenario);
 }
 
+/* What was used since a time, by whom the words name. */
+static void on_account(struct scenario *scenario)
+{
+    const char *uid = word(scenario, "uid", NULL);
+    struct account_filter filter = { .project = word(scenario, "project", NULL),
+                                     .pool = word(scenario, "pool", NULL),
+                                     .currency = word(scenario, "currency", NULL),
+                                     .of_user = uid,
+                                     .uid = (uid_t)value(scenario, "uid", 0) };
+    int64_t since_us = parse_time(word(scenario, "since", "0s"));
+
+    scenario->input.type = INPUT_TIMER;
+    step(scenario);
+    struct account_sum sum = accounts_sum(scenario->core, &filter, since_us);
+    struct account_sum shadow = accounts_sum(scenario->shadow, &filter, since_us);
+    buffer_format(&scenario->text, "          used system_s=%lld cost_micro=%lld systems=%llu\n",
+                  (long long)(sum.system_us / SECOND_US), (long long)sum.cost_micro,
+                  (unsigned long long)sum.systems);
+    ck_assert_uint_eq(sum.systems, shadow.systems);
+}
+
 static uint32_t priority_of(const char *text)
 {
     uint32_t priority = 0;
@@ -758,6 +780,7 @@ static const struct {
     { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
     { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
     { "rules", .alone = on_rules },
+    { "used", .alone = on_account },
     { "restart", .alone = on_restart },
     { "restore", .alone = on_restore },
 };
