@@ -58,6 +58,26 @@ static char *start_text(const struct command *command, const Wafer__Job *job)
                        reason->est_basis ? ")" : "");
 }
 
+/* score  1020.0 = fair_share 0.9200 x 1000 + age 1.0000 x 100 + ... */
+static void print_score(const struct command *command, const Wafer__Explanation *explanation)
+{
+    owned(buffer_done) struct buffer sum = BUFFER_EMPTY;
+
+    if (!explanation->score)
+        return;
+    buffer_format(&sum, "%s =", units_decimal(explanation->score->micro, 1).text);
+    for (size_t i = 0; i < explanation->n_terms; i++) {
+        const Wafer__Explanation__Term *term = explanation->terms[i];
+        buffer_format(&sum, "%s %s %s x %" PRIu32, i ? " +" : "", term->name,
+                      units_decimal(term->factor->micro, 4).text, term->weight);
+    }
+    page_text(command, "score", &sum);
+    for (size_t i = 0; i < explanation->n_terms; i++)
+        if (explanation->terms[i]->weight && explanation->terms[i]->text)
+            page_format(command, "", "%s: %s", explanation->terms[i]->name,
+                        explanation->terms[i]->text);
+}
+
 static void print_start(const struct command *command, const Wafer__Explanation *explanation)
 {
     owned(free) char *start = start_text(command, explanation->job);
@@ -67,6 +87,7 @@ static void print_start(const struct command *command, const Wafer__Explanation 
     if (explanation->has_position)
         page_format(command, "position", "%" PRIu64 " of %" PRIu64, explanation->position,
                     explanation->queued);
+    print_score(command, explanation);
     page_field(command, "start", start);
 }
 

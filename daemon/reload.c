@@ -11,6 +11,7 @@
 #include "log/log.h"
 #include "model/bind.h"
 #include "model/message.h"
+#include "scheduling.h"
 
 static void apply_snapshot_every(struct settings *running, struct settings *fresh)
 {
@@ -270,6 +271,9 @@ static void record(struct daemon *daemon, uid_t uid, bool refused, const struct 
 void daemon_set_policies(struct daemon *daemon)
 {
     struct settings *settings = daemon->settings;
+    const struct score_rules scores = scheduling_scores(settings->scheduling);
+    size_t share_count;
+    owned(free) struct score_share *shares = scheduling_shares(settings->scheduling, &share_count);
 
     if (settings->access)
         core_set_access(daemon->core, TAKE(settings->access));
@@ -277,6 +281,7 @@ void daemon_set_policies(struct daemon *daemon)
         core_set_classes(daemon->core, i, settings->pools[i].classes);
     core_set_schedule(daemon->core, &settings->schedule);
     core_set_preempt(daemon->core, &settings->preempt);
+    core_set_scores(daemon->core, &scores, shares, share_count);
 }
 
 void reload(struct daemon *daemon, uid_t uid)

@@ -16,18 +16,27 @@ static void add_number(uint32_t **numbers, size_t *count, uint32_t number)
     (*numbers)[(*count)++] = number;
 }
 
-static void resolve_user(struct findings *findings, const char *field, Wafer__Binding *binding,
-                         const char *name)
+bool roles_find_user(struct findings *findings, const char *field, const char *name, uid_t *ret)
 {
     owned(free) char *text = memory_new(ENTRY_BYTES);
     struct passwd entry, *found = NULL;
     int error = getpwnam_r(name, &entry, text, ENTRY_BYTES, &found);
 
     if (found)
-        add_number(&binding->uids, &binding->n_uids, found->pw_uid);
+        *ret = found->pw_uid;
     else
         findings_add(findings, field, "user \"%.80s\": %s", name,
                      error ? strerror(error) : "there is none of that name on this machine");
+    return found;
+}
+
+static void resolve_user(struct findings *findings, const char *field, Wafer__Binding *binding,
+                         const char *name)
+{
+    uid_t uid;
+
+    if (roles_find_user(findings, field, name, &uid))
+        add_number(&binding->uids, &binding->n_uids, uid);
 }
 
 static void resolve_group(struct findings *findings, const char *field, Wafer__Binding *binding,

@@ -11,4 +11,7 @@
  * too. -EINVAL  something is wrong with it; nothing is returned */
 int roles_read(struct findings *findings, Wafer__Roles **ret_file, struct access **ret_access);
 
+/* The number of a user of this machine; false with a finding: there is none. */
+bool roles_find_user(struct findings *findings, const char *field, const char *name, uid_t *ret);
+
 #endif

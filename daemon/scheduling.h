@@ -4,6 +4,7 @@
 
 #include "core/preemption.h"
 #include "core/scheduler.h"
+#include "core/score.h"
 #include "findings.h"
 #include "policy.pb-c.h"
 
@@ -15,5 +16,8 @@ struct schedule_rules scheduling_default(void);
 int scheduling_read(struct findings *findings, Wafer__Scheduling **ret);
 struct schedule_rules scheduling_rules(const Wafer__Scheduling *file);
 struct preempt_rules scheduling_preempt(const Wafer__Scheduling *file);
+/* `file` NULL: there is none. The shares are the caller's, their strings the file's. */
+struct score_rules scheduling_scores(const Wafer__Scheduling *file);
+struct score_share *scheduling_shares(const Wafer__Scheduling *file, size_t *ret_count);
 
 #endif

@@ -39,6 +39,7 @@ static struct account *account_get(struct core *core, const char *project, uid_t
     account->project = text_copy(project);
     account->pool = text_copy(pool);
     account->uid = uid;
+    account->share = SCORE_ONE; /* who has used nothing */
     account->next = first;
     list_init(&account->holders);
     map_put(&core->accounts, slot, account);
@@ -277,6 +278,72 @@ struct account_sum accounts_sum(const struct core *core, const struct account_fi
             sum.systems += account->systems;
         }
     return sum;
+}
+
+/* ---- shares ---- */
+
+static uint32_t shares_of(const struct core *core, const char *project, bool of_user, uid_t uid)
+{
+    for (size_t i = 0; i < core->share_count; i++) {
+        const struct score_share *share = &core->shares[i];
+        if (share->of_user == of_user && (!of_user || share->uid == uid) &&
+            strcmp(share->project, project) == 0)
+            return share->shares;
+    }
+    return 1;
+}
+
+/* Each day as if all of it had been used at its end; today as it is. */
+static int64_t decayed_usage(const struct core *core, const struct account *account)
+{
+    struct account_sum running = { 0, 0, 0 };
+    int64_t sum_us = 0;
+
+    add_running(core, account, INT64_MIN, &running);
+    for (size_t i = account->day_count; i-- > 0;) {
+        int64_t age_us = core->now_us - (account->days[i].day + 1) * DAY_US;
+        sum_us += score_decayed(account->days[i].system_us, age_us, core->score.half_life_us);
+    }
+    return sum_us + (int64_t)running.system_us;
+}
+
+/* Equal projects get equal numbers: there are few. */
+static size_t project_number(struct account *const *accounts, const struct score_account *scores,
+                             size_t count, size_t *projects)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(accounts[i]->project, accounts[count]->project) == 0)
+            return scores[i].project;
+    return (*projects)++;
+}
+
+void accounts_compute_shares(struct core *core, const char *pool)
+{
+    size_t count = 0, capacity = 0, score_capacity = 0, projects = 0, cursor = 0;
+    owned(free) struct account **accounts = NULL;
+    owned(free) struct score_account *scores = NULL;
+
+    for (struct account *account; (account = map_next(&core->accounts, &cursor));)
+        for (; account; account = account->next) {
+            if (strcmp(account->pool, pool) != 0)
+                continue;
+            ARRAY_RESERVE(accounts, count, capacity);
+            ARRAY_RESERVE(scores, count, score_capacity);
+            accounts[count] = account;
+            scores[count] = (struct score_account){
+                .project = project_number(accounts, scores, count, &projects),
+                .project_shares = shares_of(core, account->project, false, 0),
+                .user_shares = shares_of(core, account->project, true, account->uid),
+                .usage_us = decayed_usage(core, account)
+            };
+            count++;
+        }
+    score_shares(scores, count);
+    for (size_t i = 0; i < count; i++) {
+        accounts[i]->share = scores[i].factor;
+        accounts[i]->of_project = scores[i].of_project;
+        accounts[i]->of_user = scores[i].of_user;
+    }
 }
 
 void accounts_check(const struct core *core)

@@ -39,6 +39,9 @@ typedef int (*account_emit_fn)(void *userdata, const Wafer__UsageState *state);
 int accounts_save(const struct core *core, account_emit_fn emit, void *userdata);
 void account_load(struct core *core, const Wafer__UsageState *state);
 
+/* Of each account of the pool: the share factor as it is now. */
+void accounts_compute_shares(struct core *core, const char *pool);
+
 void accounts_check(const struct core *core); /* core_check() */
 void accounts_free(struct core *core);
 

@@ -895,6 +895,7 @@ struct core *core_free(struct core *core)
     map_done(&core->deliveries);
     map_done(&core->delivery_counts);
     accounts_free(core);
+    core_free_shares(core);
     map_done(&core->arrays);
     map_done(&core->dependents);
     free(core->news);

@@ -482,8 +482,7 @@ static int64_t cost_due_us(const struct core *core, const struct job *job)
     return due_us < INT64_MAX ? (int64_t)due_us : INT64_MAX;
 }
 
-/* From then on a job that waits cannot be over by its deadline any more. */
-static int64_t too_late_us(const struct job *job)
+int64_t job_too_late_us(const struct job *job)
 {
     int64_t left_us = job_limit_left_us(job), deadline_us = job->spec->terms.deadline_us;
 
@@ -498,7 +497,7 @@ void job_timer_set(struct core *core, struct job *job)
 
     switch (job->state.state) {
     case WAFER__JOB__STATE__PENDING:
-        due_us = too_late_us(job);
+        due_us = job_too_late_us(job);
         if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
             due_us = earlier(due_us, job->state.not_before_us);
         if (job->spec->terms.begin_us > core->now_us)
@@ -528,7 +527,7 @@ void job_timer_due(struct core *core, struct job *job)
 
     switch (job->state.state) {
     case WAFER__JOB__STATE__PENDING:
-        if (too_late_us(job) <= core->now_us) {
+        if (job_too_late_us(job) <= core->now_us) {
             job_end(core, job, WAFER__JOB__STATE__TIMEOUT, WAFER__CAUSE__DEADLINE,
                     "it can no longer be over by its deadline", NULL);
             break;

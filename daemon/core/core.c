@@ -25,6 +25,8 @@ struct core *core_new(const struct core_config *config)
     list_init(&core->open_arrays);
     list_init(&core->claims);
     core->preempt = config->preempt;
+    core->score = score_rules_default();
+    core->scored_us = INT64_MIN;
     list_init(&core->verifications);
     core->access = access_built_in(config->operator_uid);
     list_init(&core->owed);
@@ -358,6 +360,28 @@ void core_set_schedule(struct core *core, const struct schedule_rules *rules)
 void core_set_preempt(struct core *core, const struct preempt_rules *rules)
 {
     core->preempt = *rules;
+    core->pass_wanted = true;
+}
+
+void core_free_shares(struct core *core)
+{
+    for (size_t i = 0; i < core->share_count; i++)
+        free((char *)core->shares[i].project);
+    free(core->shares);
+}
+
+void core_set_scores(struct core *core, const struct score_rules *rules,
+                     const struct score_share *shares, size_t share_count)
+{
+    core_free_shares(core);
+    core->score = *rules;
+    core->shares = memory_new((share_count + 1) * sizeof(*core->shares));
+    core->share_count = share_count;
+    for (size_t i = 0; i < share_count; i++) {
+        core->shares[i] = shares[i];
+        core->shares[i].project = text_copy(shares[i].project);
+    }
+    core->scored_us = INT64_MIN; /* in the next pass */
     core->pass_wanted = true;
 }
 

@@ -27,6 +27,7 @@
 #include "base/diag.h"
 #include "core/preemption.h"
 #include "core/scheduler.h"
+#include "core/score.h"
 #include "model/url.h"
 #include "policy/access.h"
 #include "record.pb-c.h"
@@ -255,6 +256,9 @@ void core_restore(struct core *core, int64_t time_us, int64_t mono_us,
 /* The rules of every pool, from the next pass on; all that was planned is planned anew. */
 void core_set_schedule(struct core *core, const struct schedule_rules *rules);
 void core_set_preempt(struct core *core, const struct preempt_rules *rules);
+/* What the order by policy adds up, and who has which share; copied. */
+void core_set_scores(struct core *core, const struct score_rules *rules,
+                     const struct score_share *shares, size_t share_count);
 
 /* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */
 void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us);

@@ -32,6 +32,7 @@ libcore_a_SOURCES = \
   daemon/core/preemption.c daemon/core/preemption.h \
   daemon/core/profile.c daemon/core/profile.h \
   daemon/core/scheduler.c daemon/core/scheduler.h daemon/core/scheduler_inside.h \
+  daemon/core/score.c daemon/core/score.h \
   daemon/core/state.h \
   daemon/core/timers.c daemon/core/timers.h \
   daemon/core/trace.c daemon/core/trace.h \

@@ -351,6 +351,70 @@ static void explain_checks(struct explaining *explaining)
                   text_copy("verification of its newest checkpoint"));
 }
 
+static Wafer__Decimal *decimal_new(int64_t micro)
+{
+    Wafer__Decimal *decimal = NEW(Wafer__Decimal);
+
+    wafer__decimal__init(decimal);
+    decimal->micro = micro;
+    return decimal;
+}
+
+static char *term_text(const struct core *core, const struct job *job, enum score_term term)
+{
+    const struct account *account = job->account;
+    char span[DURATION_TEXT_SIZE];
+
+    switch (term) {
+    case SCORE_SHARE:
+        return text_format("2^-((%lld.%02lld + %lld.%02lld) / 2): how many times its share project "
+                           "%s has used, and this user his of it",
+                           (long long)(account->of_project / SCORE_ONE),
+                           (long long)(account->of_project % SCORE_ONE / 10000),
+                           (long long)(account->of_user / SCORE_ONE),
+                           (long long)(account->of_user % SCORE_ONE / 10000),
+                           *account->project ? account->project : "-");
+    case SCORE_AGE:
+        duration_format(core->score.age_full_us, span);
+        return text_format("waited, of %s", span);
+    case SCORE_SIZE:
+        return text_format("%u of %zu systems", job_systems_wanted(job),
+                           job_pool(core, job)->systems);
+    case SCORE_DEADLINE:
+        duration_format(core->score.deadline_within_us, span);
+        return text_format("how near its last start is, within %s", span);
+    case SCORE_TERMS: break;
+    }
+    return NULL;
+}
+
+/* The arithmetic of its place, where that is by policy. */
+static void explain_score(struct explaining *explaining)
+{
+    static const char *const names[] = { [SCORE_SHARE] = "fair_share",
+                                         [SCORE_AGE] = "age",
+                                         [SCORE_SIZE] = "size",
+                                         [SCORE_DEADLINE] = "deadline" };
+    const struct core *core = explaining->core;
+    const struct job *job = explaining->job;
+    Wafer__Explanation *ret = explaining->ret;
+    int64_t factors[SCORE_TERMS];
+
+    if (scheduler_rules(job_pool(core, job)->scheduler)->order != SCHEDULE_ORDER_POLICY)
+        return;
+    ret->score = decimal_new(schedule_score(core, job, factors));
+    ret->terms = memory_new(SCORE_TERMS * sizeof(*ret->terms));
+    for (enum score_term i = 0; i < SCORE_TERMS; i++) {
+        Wafer__Explanation__Term *term = ret->terms[ret->n_terms++] = NEW(Wafer__Explanation__Term);
+        wafer__explanation__term__init(term);
+        term->name = text_copy(names[i]);
+        term->factor = decimal_new(factors[i]);
+        term->weight = core->score.weights[i];
+        term->product = decimal_new(factors[i] * term->weight);
+        term->text = term_text(core, job, i);
+    }
+}
+
 static void explain_live(struct explaining *explaining)
 {
     Wafer__Explanation *ret = explaining->ret;
@@ -364,6 +428,7 @@ static void explain_live(struct explaining *explaining)
     if (pool && job->state.state == WAFER__JOB__STATE__PENDING) {
         SET(ret, position, schedule_position(explaining->core, job));
         SET(ret, queued, pool->queued);
+        explain_score(explaining);
         explain_checks(explaining);
     }
     advise_waiting(explaining);

@@ -6,6 +6,7 @@
 #include "base/later.h"
 #include "base/memory.h"
 #include "base/timestamp.h"
+#include "core/accounts.h"
 #include "core/dependencies.h"
 #include "core/state.h"
 
@@ -157,13 +158,6 @@ static int own_obstacle(const struct core *core, const struct job *job, const st
     return -1;
 }
 
-/* In the order in which jobs are considered, as long as nothing else counts. */
-static bool comes_before(const struct job *a, const struct job *b)
-{
-    return priority_of(a) < priority_of(b) ||
-           (priority_of(a) == priority_of(b) && a->state.id < b->state.id);
-}
-
 /* The first job of the pool that nothing of its own keeps from starting. */
 static const struct job *head_of(const struct pool *pool)
 {
@@ -209,6 +203,47 @@ static bool array_is_full(const struct job *job)
            job->array->running + job->array->waiting >= terms->array_parallel;
 }
 
+int64_t schedule_score(const struct core *core, const struct job *job,
+                       int64_t ret_factors[static SCORE_TERMS])
+{
+    const struct pool *pool = job_pool(core, job);
+    int64_t too_late_us = job_too_late_us(job);
+    int64_t since_us = job->state.submitted_us > job->spec->terms.begin_us
+                           ? job->state.submitted_us
+                           : job->spec->terms.begin_us;
+    const struct score_job scored = {
+        .share = job->account ? job->account->share : SCORE_ONE,
+        .waited_us = core->now_us - since_us,
+        .slack_us = too_late_us == INT64_MAX ? INT64_MAX : too_late_us - core->now_us,
+        .systems = job_systems_wanted(job),
+        .pool_systems = (uint32_t)pool->systems,
+    };
+
+    return score_of(&core->score, &scored, ret_factors);
+}
+
+static int64_t score_entry(void *userdata, const struct schedule_entry *entry)
+{
+    int64_t factors[SCORE_TERMS];
+
+    return schedule_score(userdata, CONTAINER_OF(entry, const struct job, entry), factors);
+}
+
+/* All anew, when they are old enough. */
+static void rescore(struct core *core)
+{
+    if (core->scored_us != INT64_MIN && core->now_us < core->scored_us + core->score.recompute_us)
+        return;
+    core->scored_us = core->now_us;
+    for (size_t i = 0; i < core->pool_count; i++) {
+        struct pool *pool = &core->pools[i];
+        if (scheduler_rules(pool->scheduler)->order != SCHEDULE_ORDER_POLICY)
+            continue;
+        accounts_compute_shares(core, pool->name);
+        scheduler_score(pool->scheduler, score_entry, core);
+    }
+}
+
 /* What the scheduler plans with: a job that has no time left still takes its turn. */
 static int64_t planned_limit_us(const struct job *job)
 {
@@ -223,8 +258,13 @@ static void place_in_queue(struct core *core, struct pool *pool, struct job *job
 {
     widest_now(core, pool);
     int obstacle = own_obstacle(core, job, pool, &pool->widest);
-    job->entry.number = job->state.id; /* of who is parked too: what would its place be? */
+    /* Of who is parked too: what would its place be? */
+    job->entry.number = job->state.id;
     job->entry.bucket = (uint16_t)priority_of(job);
+    job->entry.submitted_us = job->state.submitted_us;
+    job->entry.limit_us = planned_limit_us(job);
+    if (scheduler_rules(pool->scheduler)->order == SCHEDULE_ORDER_POLICY)
+        job->entry.score = score_entry(core, &job->entry);
     if (obstacle == WAFER__JOB__REASON__ArrayLimit || (obstacle < 0 && array_is_full(job))) {
         park(&job->array->parked, job);
     } else if (obstacle >= 0 && is_dormant((Wafer__Job__Reason)obstacle)) {
@@ -232,8 +272,6 @@ static void place_in_queue(struct core *core, struct pool *pool, struct job *job
     } else if (obstacle >= 0) {
         park(&pool->parked, job);
     } else {
-        job->entry.submitted_us = job->state.submitted_us;
-        job->entry.limit_us = planned_limit_us(job);
         job->entry.systems = systems_for(job, &pool->widest);
         scheduler_wait(pool->scheduler, &job->entry);
         if (job->array)
@@ -407,7 +445,7 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->detail = text_format("%s; next try in %lld s",
                                   job->state.detail ? job->state.detail : "it failed before",
                                   (long long)wait_s);
-    } else if (ahead && ahead != job && comes_before(ahead, job)) {
+    } else if (ahead && ahead != job && scheduler_ahead(pool->scheduler, &job->entry, 1) > 0) {
         ret->reason = WAFER__JOB__REASON__Priority;
         ret->blocker_job = ahead->state.id;
         ret->detail = ahead_text(core, pool, job, wanted);
@@ -454,11 +492,8 @@ uint32_t schedule_systems_for(const struct core *core, const struct job *job)
 uint64_t schedule_position(const struct core *core, const struct job *job)
 {
     const struct pool *pool = job_pool(core, job);
-    uint64_t position = 1 + scheduler_ahead(pool->scheduler, &job->entry, SIZE_MAX);
 
-    list_foreach (&pool->parked, link)
-        position += comes_before(parked_job(link), job);
-    return position;
+    return 1 + scheduler_ahead(pool->scheduler, &job->entry, SIZE_MAX);
 }
 
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
@@ -470,10 +505,7 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
-    case WAFER__JOB__REASON__Priority: {
-        const struct job *head = head_of(pool);
-        return head && comes_before(head, job);
-    }
+    case WAFER__JOB__REASON__Priority: return scheduler_ahead(pool->scheduler, &job->entry, 1) > 0;
     default: return is_kept_by(core, job, pool, &supply, reason);
     }
 }
@@ -555,6 +587,7 @@ static void fill_array(struct core *core, struct array *array)
 
 void schedule_pass(struct core *core)
 {
+    rescore(core);
     for (size_t i = 0; i < core->pool_count; i++) {
         review_all(core, &core->pools[i]);
         unpark(core, &core->pools[i]);

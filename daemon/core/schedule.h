@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/score.h"
 #include "view.pb-c.h"
 
 struct array;
@@ -39,8 +40,12 @@ uint32_t schedule_systems_for(const struct core *core, const struct job *job);
 /* Would this reason keep the PENDING job from starting, whatever else does? For those that are the
  * job's own or its queue's. */
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason);
-/* The place of a PENDING job in its queue, from 1. */
+/* The place of a PENDING job in its queue, from 1, among those that nothing of their own keeps. */
 uint64_t schedule_position(const struct core *core, const struct job *job);
+
+/* Of a PENDING job, as the order by policy has it: the sum, and its factors. */
+int64_t schedule_score(const struct core *core, const struct job *job,
+                       int64_t ret_factors[static SCORE_TERMS]);
 
 /* What its host has of its pool: -1 before the system changes, 1 after. */
 void schedule_count(struct core *core, const struct system *system, int change);

@@ -40,23 +40,56 @@ static int by_score(const void *a, const void *b)
     return (one->score < other->score) - (one->score > other->score);
 }
 
+static int by_score_then_number(const struct schedule_entry *a, const struct schedule_entry *b)
+{
+    int order = a->bucket == b->bucket ? compare(b->score, a->score) : 0;
+
+    return order ? order : by_number(a, b);
+}
+
+/* For waiting_sort(). */
+static int by_policy(const void *a, const void *b)
+{
+    return by_score_then_number(((const struct waiting_slot *)a)->entry,
+                                ((const struct waiting_slot *)b)->entry);
+}
+
 static const waiting_order_fn orders[] = {
     [SCHEDULE_ORDER_FCFS] = by_number,
     [SCHEDULE_ORDER_SJF] = by_limit,
     [SCHEDULE_ORDER_WFP] = by_number, /* where a new one goes: to the end, until the next sort */
+    [SCHEDULE_ORDER_POLICY] = by_score_then_number,
 };
+
+/* The bits of a double that is not negative rise with it, so that a score is a number. */
+static int64_t wfp_score(const struct schedule_entry *entry, int64_t now_us)
+{
+    double ratio = (double)(now_us - entry->submitted_us) / (double)entry->limit_us;
+    double score = ratio * ratio * ratio * entry->systems;
+    int64_t bits;
+
+    _Static_assert(sizeof(bits) == sizeof(score), "an IEEE double");
+    memcpy(&bits, &score, sizeof(bits));
+    return bits;
+}
 
 static void score_all(struct scheduler *scheduler, int64_t now_us)
 {
-    for (size_t i = 0; i < scheduler->waiting.chunk_count; i++) {
-        const struct waiting_chunk *chunk = scheduler->waiting.chunks[i];
-        for (uint32_t slot = 0; slot < chunk->count; slot++) {
-            struct schedule_entry *entry = chunk->slots[slot].entry;
-            double ratio = (double)(now_us - entry->submitted_us) / (double)entry->limit_us;
-            entry->score = ratio * ratio * ratio * entry->systems;
-        }
-    }
+    struct waiting_place place = { 0, 0 };
+
+    for (struct schedule_entry *entry; (entry = waiting_walk(&scheduler->waiting, &place));)
+        entry->score = wfp_score(entry, now_us);
     waiting_sort(&scheduler->waiting, by_score);
+}
+
+void scheduler_score(struct scheduler *scheduler, scheduler_score_fn score, void *userdata)
+{
+    struct waiting_place place = { 0, 0 };
+
+    for (struct schedule_entry *entry; (entry = waiting_walk(&scheduler->waiting, &place));)
+        entry->score = score(userdata, entry);
+    waiting_sort(&scheduler->waiting, by_policy);
+    scheduler->plan_wanted = true; /* who comes first by now may have no reservation */
 }
 
 /* ---- what the caller tells ---- */

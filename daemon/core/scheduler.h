@@ -25,6 +25,7 @@
  *   sjf           the shortest limit first
  *   wfp           the greatest (wait / limit)^3 x systems first, sorted anew in each pass (Tang
  *                 et al., "Fault-aware, utility-based job scheduling on Blue Gene/P", 2009)
+ *   policy        the highest score first, as the caller gives it
  *
  * A job that outlasts the end that it was expected at holds its systems; what was promised for them
  * waits, and is planned anew when the caller gives it another end.
@@ -51,6 +52,7 @@ enum schedule_order {
     SCHEDULE_ORDER_FCFS,
     SCHEDULE_ORDER_SJF,
     SCHEDULE_ORDER_WFP,
+    SCHEDULE_ORDER_POLICY,
 };
 
 struct schedule_rules {
@@ -67,6 +69,7 @@ struct schedule_entry {
     int64_t limit_us; /* how long it may take; INT64_MAX: nobody knows */
     uint32_t systems;
     uint16_t bucket; /* of the lowest first */
+    int64_t score;   /* policy; with wfp it is the scheduler's, of this pass */
     /* the scheduler's */
     bool is_running;
     uint32_t domain;             /* where it runs, or where its reservation is */
@@ -74,7 +77,6 @@ struct schedule_entry {
     int64_t planned_us;          /* while it waits: its reservation, or INT64_MAX */
     int64_t end_us;              /* while it runs: when it is expected to end */
     struct waiting_chunk *chunk; /* NULL: it does not wait */
-    double score;                /* wfp, of this pass */
 };
 
 struct scheduler;
@@ -100,6 +102,10 @@ void scheduler_run(struct scheduler *scheduler, struct schedule_entry *entry, si
                    int64_t end_us);
 /* It runs no more; it has nothing left to give back. */
 void scheduler_done(struct scheduler *scheduler, struct schedule_entry *entry);
+/* Policy: those who wait have other scores from now on. */
+typedef int64_t (*scheduler_score_fn)(void *userdata, const struct schedule_entry *entry);
+void scheduler_score(struct scheduler *scheduler, scheduler_score_fn score, void *userdata);
+
 /* Something ended: whoever has a reservation may take an earlier one in the next pass. */
 void scheduler_ended(struct scheduler *scheduler);
 

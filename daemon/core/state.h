@@ -21,6 +21,7 @@
 #include "core/core.h"
 #include "core/preemption.h"
 #include "core/scheduler.h"
+#include "core/score.h"
 #include "core/timers.h"
 #include "model/job.h"
 #include "model/limits.h"
@@ -84,7 +85,8 @@ struct account {
     /* live, or following from jobs */
     size_t jobs;
     uint64_t systems;
-    struct list holders; /* job->parked_link, of those that have systems */
+    int64_t share, of_project, of_user; /* when scores were last computed; in millionths */
+    struct list holders;                /* job->parked_link, of those that have systems */
 };
 
 /* Of state.after: tells the job when the other has started or ended. */
@@ -238,6 +240,9 @@ struct core {
     struct core_config config;
     struct access *access;
     struct preempt_rules preempt;
+    struct score_rules score;
+    struct score_share *shares;
+    size_t share_count;
     struct pool *pools;
     size_t pool_count;
 
@@ -275,8 +280,9 @@ struct core {
     struct list changed;       /* jobs that watchers hear of at the end of the step */
     struct list verifications; /* that clients wait for */
     bool journal_full;
-    bool pass_wanted; /* something changed that may let a job start */
-    bool replays;     /* a trace, in the first pool */
+    int64_t scored_us; /* when the scores of those who wait were computed */
+    bool pass_wanted;  /* something changed that may let a job start */
+    bool replays;      /* a trace, in the first pool */
 
     /* of the step that runs */
     struct rights rights;        /* of who asks */
@@ -310,6 +316,8 @@ struct key *core_key(const struct core *core, uint64_t hash);
 struct pool *job_pool(const struct core *core, const struct job *job);
 bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
 uint32_t job_systems_wanted(const struct job *job);
+/* From then on a job that waits cannot be over by its deadline; INT64_MAX: it has none. */
+int64_t job_too_late_us(const struct job *job); /* attempts.c */
 /* Of its time limit, before the attempt that goes on; INT64_MAX: it has no limit. */
 int64_t job_limit_left_us(const struct job *job);
 bool job_has_systems(const struct job *job);
@@ -518,6 +526,10 @@ void request_handle(struct core *core, const struct input *input);
 void verifications_done(struct core *core, const struct input *input);
 /* For apply.c: a checkpoint changed that somebody may wait for. */
 void verifications_follow(struct core *core, const Wafer__CheckpointState *next);
+
+/* ---- core.c ---- */
+
+void core_free_shares(struct core *core);
 
 /* ---- hash.c ---- */
 

@@ -41,3 +41,9 @@ TESTS += tests/core/test_scheduler
 tests_core_test_scheduler_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_core_test_scheduler_CFLAGS = $(TEST_CFLAGS)
 tests_core_test_scheduler_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/core/test_score
+TESTS += tests/core/test_score
+tests_core_test_score_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_core_test_score_CFLAGS = $(TEST_CFLAGS)
+tests_core_test_score_LDADD = $(CORE_LIBS) $(CHECK_LIBS) -lm

@@ -89,6 +89,12 @@ static void render_explanation(struct buffer *text, const Wafer__Explanation *ex
     if (explanation->has_position)
         buffer_format(text, " position=%llu/%llu", (unsigned long long)explanation->position,
                       (unsigned long long)explanation->queued);
+    for (size_t i = 0; i < explanation->n_terms; i++) {
+        const Wafer__Explanation__Term *term = explanation->terms[i];
+        buffer_format(text, "\n                    %s %lld x %u = %lld", term->name,
+                      (long long)term->factor->micro, term->weight,
+                      (long long)term->product->micro);
+    }
     for (size_t i = 0; i < explanation->n_systems; i++) {
         const Wafer__Explanation__SystemUse *use = explanation->systems[i];
         buffer_format(text, "\n%20s%s %s", "", use->system,

@@ -716,6 +716,21 @@ static uint32_t priority_of(const char *text)
     return priority;
 }
 
+/* The shares that scenarios know of; the weights are those of the line. */
+static void set_scores(struct scenario *scenario)
+{
+    static const struct score_share shares[] = { { "nlp", false, 0, 3 }, { "nlp", true, 1001, 4 } };
+    struct score_rules scores = score_rules_default();
+
+    scores.weights[SCORE_SHARE] = (uint32_t)value(scenario, "share", scores.weights[SCORE_SHARE]);
+    scores.weights[SCORE_AGE] = (uint32_t)value(scenario, "age", scores.weights[SCORE_AGE]);
+    scores.weights[SCORE_SIZE] = (uint32_t)value(scenario, "size", scores.weights[SCORE_SIZE]);
+    scores.weights[SCORE_DEADLINE] =
+        (uint32_t)value(scenario, "deadline", scores.weights[SCORE_DEADLINE]);
+    core_set_scores(scenario->core, &scores, shares, ELEMENTS(shares));
+    core_set_scores(scenario->shadow, &scores, shares, ELEMENTS(shares));
+}
+
 static void on_rules(struct scenario *scenario)
 {
     static const char *const backfills[] = { "none", "easy", "easy-sjbf", "conservative" };
@@ -727,6 +742,12 @@ static void on_rules(struct scenario *scenario)
     core_set_preempt(scenario->core, &preempt);
     core_set_preempt(scenario->shadow, &preempt);
     rules.depth = (uint32_t)value(scenario, "depth", 0);
+    static const char *const order_names[] = { "fcfs", "sjf", "wfp", "policy" };
+    const char *order = word(scenario, "order", "fcfs");
+    for (size_t i = 0; i < ELEMENTS(order_names); i++)
+        if (strcmp(order, order_names[i]) == 0)
+            rules.order = (enum schedule_order)i;
+    set_scores(scenario);
     for (size_t i = 0; i < ELEMENTS(backfills); i++)
         if (strcmp(backfill, backfills[i]) == 0)
             rules.backfill = (enum schedule_backfill)i;

@@ -20,6 +20,7 @@ struct site {
     struct scheduler *scheduler;
     struct load loads[JOBS];
     int64_t idle[DOMAINS_MAX], now_us;
+    struct random random; /* of scores */
     size_t domain_count, started;
 };
 
@@ -63,10 +64,21 @@ static void remember_promises(struct site *site)
     }
 }
 
+/* Any score, but another each time. */
+static int64_t random_score(void *userdata, const struct schedule_entry *entry)
+{
+    (void)entry;
+    return (int64_t)random_below(userdata, 1000);
+}
+
 static void pass(struct site *site)
 {
+    if (scheduler_rules(site->scheduler)->order == SCHEDULE_ORDER_POLICY)
+        scheduler_score(site->scheduler, random_score, &site->random);
     scheduler_pass(site->scheduler, site->now_us, on_grant, site);
-    remember_promises(site);
+    /* Where the order changes, who comes first by now may need the place that was promised. */
+    if (scheduler_rules(site->scheduler)->order != SCHEDULE_ORDER_POLICY)
+        remember_promises(site);
 }
 
 /* Arrivals and ends at their times, until all have started; `ends_early`: jobs do not take all of
@@ -80,6 +92,7 @@ static void run(struct site *site, uint64_t seed, const struct schedule_rules *r
 
     *site = (struct site){ .scheduler = scheduler_new(rules), .domain_count = domain_count };
     random_init(&random, random_mix(seed));
+    random_init(&site->random, random_mix(seed + 1));
     for (size_t i = 0; i < domain_count; i++) {
         site->idle[i] = 8;
         scheduler_add_domain(site->scheduler);
@@ -137,6 +150,8 @@ static const struct {
     { { SCHEDULE_BACKFILL_CONSERVATIVE, SCHEDULE_ORDER_FCFS, 0 }, 1 },
     { { SCHEDULE_BACKFILL_CONSERVATIVE, SCHEDULE_ORDER_FCFS, 0 }, 3 },
     { { SCHEDULE_BACKFILL_CONSERVATIVE, SCHEDULE_ORDER_FCFS, 5 }, 2 },
+    { { SCHEDULE_BACKFILL_EASY, SCHEDULE_ORDER_POLICY, 0 }, 2 },
+    { { SCHEDULE_BACKFILL_CONSERVATIVE, SCHEDULE_ORDER_POLICY, 5 }, 2 },
 };
 
 /* Under conservative backfill on_grant() and remember_promises() hold it to every promise, also
@@ -153,6 +168,31 @@ START_TEST(all_start_within_what_there_is_and_was_promised)
 END_TEST
 
 /* ---- small cases, by hand ---- */
+
+static int64_t given_score(void *userdata, const struct schedule_entry *entry)
+{
+    return ((const int64_t *)userdata)[entry->number];
+}
+
+START_TEST(the_greatest_score_is_first_and_equals_keep_their_order)
+{
+    const struct schedule_rules rules = { SCHEDULE_BACKFILL_NONE, SCHEDULE_ORDER_POLICY, 0 };
+    struct scheduler *scheduler = scheduler_new(&rules);
+    struct schedule_entry entries[6], *entry;
+    int64_t scores[] = { 0, 5, 9, 5, 9, 1, 0 };
+    static const uint64_t want[] = { 6, 2, 4, 1, 3, 5 };
+
+    for (uint64_t i = 0; i < ELEMENTS(entries); i++) {
+        entries[i] = (struct schedule_entry){ .number = i + 1, .systems = 1, .bucket = i < 5 };
+        scheduler_wait(scheduler, &entries[i]);
+    }
+    scheduler_score(scheduler, given_score, scores);
+    entry = scheduler_first(scheduler);
+    for (size_t i = 0; i < ELEMENTS(want); i++, entry = scheduler_after(scheduler, entry))
+        ck_assert_uint_eq(entry->number, want[i]);
+    scheduler_free(scheduler);
+}
+END_TEST
 
 struct small {
     struct scheduler *scheduler;
@@ -399,6 +439,7 @@ int main(void)
     tcase_add_test(tcase, other_rules_hold_from_the_next_pass_on);
     tcase_add_test(tcase, a_forecast_stands_on_the_reservations_of_others);
     tcase_add_test(tcase, a_long_queue_stays_in_order);
+    tcase_add_test(tcase, the_greatest_score_is_first_and_equals_keep_their_order);
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/memory.h"
+#include "scheduling.h"
 #include "scratch.h"
 #include "tap.h"
 
@@ -205,6 +207,66 @@ START_TEST(scheduling_changes_at_once_and_under_a_higher_serial_alone)
 }
 END_TEST
 
+static struct settings *settings_with_rules(const char *rules)
+{
+    write_file("scheduling.yaml",
+               text_format("apiVersion: wafer/v1\nkind: Scheduling\nserial: 1\n%s", rules));
+    return settings_with_roles(3, "internal");
+}
+
+START_TEST(shares_and_weights_are_as_the_file_says)
+{
+    size_t count;
+
+    running = settings_with_rules("order: policy\nweights: {age: 5}\nhalf_life: 2d\n"
+                                  "shares: [{project: nlp, shares: 3}, {uid: 7, shares: 2}]\n");
+    ck_assert_int_eq(running->schedule.order, SCHEDULE_ORDER_POLICY);
+    struct score_rules rules = scheduling_scores(running->scheduling);
+    ck_assert_uint_eq(rules.weights[SCORE_AGE], 5);
+    ck_assert_uint_eq(rules.weights[SCORE_SHARE], score_rules_default().weights[SCORE_SHARE]);
+    ck_assert_int_eq(rules.half_life_us, 48 * HOUR_US);
+    owned(free) struct score_share *shares = scheduling_shares(running->scheduling, &count);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(shares[0].project, "nlp");
+    ck_assert(!shares[0].of_user && shares[0].shares == 3);
+    ck_assert_str_eq(shares[1].project, "");
+    ck_assert(shares[1].of_user && shares[1].uid == 7 && shares[1].shares == 2);
+}
+END_TEST
+
+/* All that is wrong with a scheduling.yaml, by the finding. */
+START_TEST(bad_rules_are_refused_with_the_field)
+{
+    static const struct {
+        const char *rules, *says;
+    } bad[] = {
+        { "depth: 0\n", "depth: it must be at least 1" },
+        { "preempt: {by: p3, of: p1}\n", "preempt: by must be more urgent than of" },
+        { "weights: {age: 1000001}\n", "weights: at most 1000000 each" },
+        { "shares: [{shares: 0}]\n", "shares[0]: shares must be at least 1" },
+        { "shares: [{uid: 1, user: root, shares: 1}]\n", "shares[0]: has both uid and user" },
+        { "shares: [{user: nobody-of-that-name, shares: 1}]\n", "user \"nobody-of-that-name\"" },
+        { "shares: [{project: a, shares: 1}, {project: a, shares: 2}]\n",
+          "shares[1]: is there twice" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        char line[4096] = "";
+        owned(free) char *path = text_format("%s/scheduling.yaml", scratch);
+        owned(buffer_done) struct buffer lines = BUFFER_EMPTY;
+        owned(findings_done) struct findings findings = { .file = path, .lines = &lines };
+        Wafer__Scheduling *file = NULL;
+        write_file(
+            "scheduling.yaml",
+            text_format("apiVersion: wafer/v1\nkind: Scheduling\nserial: 1\n%s", bad[i].rules));
+        ck_assert_int_eq(scheduling_read(&findings, &file), -EINVAL);
+        snprintf(line, sizeof(line), "%s: %s", findings.errors.items[0].field,
+                 findings.errors.items[0].text);
+        ck_assert_msg(strstr(line, bad[i].says), "'%s' does not say '%s'", line, bad[i].says);
+    }
+}
+END_TEST
+
 /* Who puts the shipped file in its place changes nothing by that. */
 START_TEST(the_shipped_scheduling_says_what_holds_without_it)
 {
@@ -245,6 +307,8 @@ int main(void)
     tcase_add_test(tcase, what_is_applied_holds_and_what_waits_does_not);
     tcase_add_test(tcase, a_platform_file_that_has_changed_waits_and_is_told_once);
     tcase_add_test(tcase, rules_that_are_new_to_the_site_hold_at_once_and_nothing_of_them_waits);
+    tcase_add_test(tcase, bad_rules_are_refused_with_the_field);
+    tcase_add_test(tcase, shares_and_weights_are_as_the_file_says);
     tcase_add_test(tcase, the_shipped_scheduling_says_what_holds_without_it);
     tcase_add_test(tcase, scheduling_changes_at_once_and_under_a_higher_serial_alone);
     tcase_add_test(tcase, other_rules_follow_under_a_higher_serial_alone);

@@ -15,7 +15,7 @@
 static struct schedule_rules rules_of(const struct world *world)
 {
     return (struct schedule_rules){ .backfill = (enum schedule_backfill)(world->seed % 4),
-                                    .order = (enum schedule_order)(world->seed / 4 % 3),
+                                    .order = (enum schedule_order)(world->seed / 4 % 4),
                                     .depth = world->seed / 12 % 2 ? 3 : 0 };
 }
 
