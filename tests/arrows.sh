@@ -41,36 +41,37 @@ pure='base model policy engine core'
 # What asks the world: a pure folder that needs one of these is not pure.
 worldly='time\.h|sys/time\.h|sys/stat\.h|sys/socket\.h|sys/un\.h|fcntl\.h|poll\.h|sys/epoll\.h|signal\.h|pthread\.h|threads\.h|dirent\.h'
 
-files_of() { # files_of TREE FOLDER
-    case $2 in
-    shell) find "$1/daemon" -maxdepth 1 -name '*.[ch]' ;;
-    cli) find "$1/cli" -maxdepth 1 -name '*.[ch]' ;;
-    *) find "$1/daemon/$2" -name '*.[ch]' ;;
-    esac
-}
-
 # offences TREE: a line for each include that must not be.
 offences() {
-    echo "$arrows" | while read -r folder allowed; do
-        [ -n "$folder" ] || continue
-        files_of "$1" "$folder" | while read -r file; do
-            sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' "$file" | sort -u | while read -r included; do
-                case " $allowed $folder " in *" $included "*) continue ;; esac
-                echo "${file#"$1"/} ($folder) includes $included/"
-            done
-            echo "$homes" | while read -r header home; do
-                [ -n "$header" ] || continue
-                case " $home " in *" $folder "*) continue ;; esac
-                if grep -q "^#include <$header" "$file"; then
-                    echo "${file#"$1"/} ($folder) includes <$header>"
-                fi
-            done
-        done
-    done
-    for folder in $pure; do
-        files_of "$1" "$folder" | xargs grep -lE "^#include <($worldly)>" |
-            sed "s|^$1/||; s/\$/ is in a pure folder and asks the world/"
-    done
+    # shellcheck disable=SC2016 # fields of awk
+    find "$1/daemon" "$1/cli" -name '*.[ch]' | sort |
+        TREE=$1/ ARROWS=$arrows HOMES=$homes PURE=" $pure " WORLDLY="^($worldly)$" xargs awk '
+        BEGIN {
+            count = split(ENVIRON["ARROWS"], lines, "\n")
+            for (i = 1; i <= count; i++)
+                if (split(lines[i], words, " ") > 0) allowed[words[1]] = " " lines[i] " "
+            count = split(ENVIRON["HOMES"], lines, "\n")
+            for (i = 1; i <= count; i++)
+                if (split(lines[i], words, " ") > 0) home[words[1]] = " " substr(lines[i], length(words[1]) + 1) " "
+        }
+        FNR == 1 {
+            file = substr(FILENAME, length(ENVIRON["TREE"]) + 1)
+            parts = split(file, path, "/")
+            folder = path[1] == "cli" ? "cli" : parts == 2 ? "shell" : path[2]
+            if (!(folder in allowed)) print file " is in a folder that no arrow names"
+        }
+        /^#include "[a-z_]*\// {
+            split($2, name, /["\/]/)
+            if (!index(allowed[folder], " " name[2] " ")) print file " (" folder ") includes " name[2] "/"
+        }
+        /^#include </ {
+            header = substr($2, 2, length($2) - 2)
+            for (library in home)
+                if (index(header, library) == 1 && !index(home[library], " " folder " "))
+                    print file " (" folder ") includes <" header ">"
+            if (index(ENVIRON["PURE"], " " folder " ") && header ~ ENVIRON["WORLDLY"])
+                print file " is in a pure folder and asks the world"
+        }'
 }
 
 ok() { # ok STATUS NAME
