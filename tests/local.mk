@@ -1,5 +1,8 @@
 # tests/ mirrors daemon/; each folder says what it may link
 EXTRA_DIST += tests/tap.h
+# The longest first, and these wait more than they work: others run beside them.
+include tests/e2e/local.mk
+include tests/service/local.mk
 if HAVE_CHECK
 include tests/base/local.mk
 include tests/model/local.mk
@@ -18,8 +21,6 @@ include tests/cli/local.mk
 endif
 include tests/man/local.mk
 include tests/fuzz/local.mk
-include tests/e2e/local.mk
 include tests/oracle/local.mk
-include tests/service/local.mk
 include tests/bench/local.mk
 dist_check_SCRIPTS += tests/arrows.sh

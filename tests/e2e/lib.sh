@@ -140,7 +140,7 @@ kill_systems() {
 
 # Nothing that the systems said before they stood still is on its way: two looks see the same.
 is_quiet() {
-    look=$(wafer -o json events 2>/dev/null) && [ "$look" = "$(wafer -o json events 2>/dev/null)" ]
+    look=$(wafer events 2>/dev/null) && [ "$look" = "$(wafer events 2>/dev/null)" ]
 }
 
 # catch COMMAND...: the systems stand still, and the command is true. A job does not wait for those
@@ -209,4 +209,4 @@ runs() { is "$1" .state RUNNING; }
 submit() { wafer submit -q "$@" 2>>"$folder/err"; } # prints the id
 digest() { field "$1" .result.state_digest; }
 all_free() { [ "$(wafer -o json system ls | jq '[.items[] | select(.job != null)] | length')" = 0 ]; }
-has_event() { wafer events "$1" 2>/dev/null | grep -q -e "$2"; } # has_event JOB PATTERN
+has_event() { wafer events --limit 10000 "$1" 2>/dev/null | grep -q -e "$2"; } # has_event JOB PATTERN

@@ -66,7 +66,7 @@ start() {
     within 20 test -S "$folder/waferd.sock" && within 20 "$top_builddir/wafer" -q version >/dev/null
 }
 
-refusals() { wafer -o json events | jq '[.items[] | select(.kind == "REFUSED")] | length'; }
+refusals() { wafer -o json events --limit 10000 | jq '[.items[] | select(.kind == "REFUSED")] | length'; }
 
 start
 ok 'the controller starts with rules of its site'
@@ -77,7 +77,7 @@ systems=$!
 within 20 sh -c "[ \"\$('$top_builddir/wafer' -o json system ls | jq .total)\" = 6 ]"
 ok 'and has systems'
 
-job "$folder/job.yaml" 1000000
+job "$folder/job.yaml" 1000000 1 3000
 chmod 644 "$folder/job.yaml"
 as $anna 0 submit -q "$folder/job.yaml" && job=$(cat "$folder/out")
 ok 'an engineer submits'
@@ -97,7 +97,7 @@ for verb in show logs events 'ckpt ls' cancel hold release requeue resume wait; 
 done
 same "$(refusals)" $((before + count))
 ok 'and each left a record'
-wafer -o json events | jq -e --arg job "$job" '[.items[] | select(.kind == "REFUSED" and .uid == 4003) | .text] |
+wafer -o json events --limit 10000 | jq -e --arg job "$job" '[.items[] | select(.kind == "REFUSED" and .uid == 4003) | .text] |
     any(test("^cancel " + $job + ":"))' >/dev/null
 ok 'which says who tried what'
 as $carl 0 -o json ls --all-users && jq -e '.total == 0' "$folder/out" >/dev/null

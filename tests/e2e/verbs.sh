@@ -77,7 +77,7 @@ ok 'whoami is who runs the controller: an operator'
 # ---- explain ----
 
 run 0 system drain s1 --reason 'NaN suspect'
-for system in s2 s3 s4; do submit --limit 2h "$folder/long.yaml" >>"$folder/running"; done
+for system in s2 s3 s4; do submit --limit 1-0 "$folder/long.yaml" >>"$folder/running"; done
 waits=$(submit --systems 1..2 "$folder/long.yaml")
 within 10 is "$waits" .reason.code Resources
 run 0 explain "$waits" && out_has 'Resources: needs 2 systems' && out_has '1 drained (s1: NaN suspect' &&
