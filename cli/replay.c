@@ -19,7 +19,7 @@
 static const enum flag_id passed_on[] = {
     FLAG_REPLAY_SYSTEMS, FLAG_BACKFILL, FLAG_ORDER,       FLAG_ESTIMATES,
     FLAG_TIES,           FLAG_SCHEDULE, FLAG_PICTURE,     FLAG_STRICT,
-    FLAG_FAILURES,       FLAG_SEED,     FLAG_CHECKPOINTS,
+    FLAG_FAILURES,       FLAG_SEED,     FLAG_CHECKPOINTS, FLAG_POLICIES,
 };
 
 static void replay_arguments(const struct command *command,

@@ -70,7 +70,10 @@ const struct flag flags[FLAGS] = {
                               "systems of the pool (default: what the trace says)" },
     [FLAG_BACKFILL] = { "backfill", 0, "HOW[,HOW...]", false,
                         "none, easy, easy-sjbf or conservative (default easy)" },
-    [FLAG_ORDER] = { "order", 0, "ORDER[,ORDER...]", false, "fcfs, sjf or wfp (default fcfs)" },
+    [FLAG_ORDER] = { "order", 0, "ORDER[,ORDER...]", false,
+                     "fcfs, sjf, wfp or policy (default fcfs)" },
+    [FLAG_POLICIES] = { "policies", 0, "DIR", false,
+                        "the rules of a site: what its scheduling.yaml says" },
     [FLAG_ESTIMATES] = { "estimates", 0, "WHICH", false,
                          "requested, or actual: what each job will run (default requested)" },
     [FLAG_TIES] = { "ties", 0, "RULE", false,
@@ -187,7 +190,7 @@ const struct verb verbs[] = {
       "Changes nothing. Exits with 1 when something is wrong.\n",
       run_doctor },
     { NULL, "replay", "TRACE|-", 1, 1,
-      TAKES(FLAG_REPLAY_SYSTEMS) | TAKES(FLAG_BACKFILL) | TAKES(FLAG_ORDER) |
+      TAKES(FLAG_REPLAY_SYSTEMS) | TAKES(FLAG_BACKFILL) | TAKES(FLAG_ORDER) | TAKES(FLAG_POLICIES) |
           TAKES(FLAG_ESTIMATES) | TAKES(FLAG_TIES) | TAKES(FLAG_SCHEDULE) | TAKES(FLAG_PICTURE) |
           TAKES(FLAG_STRICT) | TAKES(FLAG_FAILURES) | TAKES(FLAG_SEED) | TAKES(FLAG_CHECKPOINTS),
       "how a recorded workload would fare in a pool",

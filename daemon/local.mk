@@ -9,7 +9,6 @@ libdaemon_a_SOURCES = \
   daemon/doctor.c daemon/doctor.h \
   daemon/effects.c daemon/effects.h \
   daemon/facts.c daemon/facts.h \
-  daemon/findings.c daemon/findings.h \
   daemon/history.c daemon/history.h \
   daemon/list_filter.c daemon/list_filter.h \
   daemon/logs.c daemon/logs.h \
@@ -19,8 +18,6 @@ libdaemon_a_SOURCES = \
   daemon/report.c daemon/report.h \
   daemon/restore.c daemon/restore.h \
   daemon/ring.c daemon/ring.h \
-  daemon/roles.c daemon/roles.h \
-  daemon/scheduling.c daemon/scheduling.h \
   daemon/session.c daemon/session.h \
   daemon/settings.c daemon/settings.h \
   daemon/sight.c daemon/sight.h \
@@ -32,7 +29,14 @@ libdaemon_a_SOURCES = \
   daemon/workers.c daemon/workers.h
 libdaemon_a_CPPFLAGS = $(AM_CPPFLAGS) -DSYSCONFDIR='"$(sysconfdir)"' -DSBINDIR='"$(sbindir)"'
 
-DAEMON_LIBS = libdaemon.a liblog.a libstore.a libvault.a libnet.a libnotify.a $(CORE_LIBS) $(CURL_LIBS) \
+# The policy files, which a replay reads too.
+noinst_LIBRARIES += libpolicyfiles.a
+libpolicyfiles_a_SOURCES = \
+  daemon/findings.c daemon/findings.h \
+  daemon/roles.c daemon/roles.h \
+  daemon/scheduling.c daemon/scheduling.h
+
+DAEMON_LIBS = libdaemon.a libpolicyfiles.a liblog.a libstore.a libvault.a libnet.a libnotify.a $(CORE_LIBS) $(CURL_LIBS) \
   $(SYSTEMD_LIBS) $(SQLITE_LIBS) -lpthread
 
 sbin_PROGRAMS += waferd

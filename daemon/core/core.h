@@ -115,6 +115,7 @@ enum trace_event {
     TRACE_BEGAN,     /* it runs: its limit counts from now on, no longer from its start */
     TRACE_RELEASED,  /* its systems are free again, but nobody has looked yet */
     TRACE_ENDED,     /* it ended, whether or not its systems were released before */
+    TRACE_SCORED,    /* those who wait have other scores: `score` tells */
     TRACE_PASS,      /* nothing but time */
 };
 
@@ -147,7 +148,9 @@ struct input {
             enum trace_event event;
             struct schedule_entry *entry; /* the caller's, until it has ended */
             int64_t systems;
-            bool pass; /* and see who starts */
+            scheduler_score_fn score; /* TRACE_SCORED */
+            void *userdata;           /* of it */
+            bool pass;                /* and see who starts */
         } trace;
         uint64_t link; /* INPUT_LINK_CLOSED */
         const Wafer__ClockState *clock;

@@ -43,6 +43,7 @@ void trace_event(struct core *core, const struct input *input)
         release(scheduler, input->trace.entry);
         scheduler_ended(scheduler);
         break;
+    case TRACE_SCORED: scheduler_score(scheduler, input->trace.score, input->trace.userdata); break;
     case TRACE_PASS: break;
     }
     core->replays = true;

@@ -3,13 +3,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/duration.h"
 #include "base/memory.h"
 #include "core/core.h"
 #include "replay/failures.h"
 #include "replay/places.h"
 #include "replay/trace.h"
+#include "replay/usage.h"
 
-#define SECOND_US      ((int64_t)1000000)
 #define PROGRESS_EVERY 1024 /* ended jobs */
 
 /* A job that waits or runs. */
@@ -51,7 +52,8 @@ struct drive {
     size_t arrived, ended;
     uint64_t starts;
     int64_t now_s;
-    size_t alive; /* jobs that wait or run */
+    size_t alive;        /* jobs that wait or run */
+    struct usage *usage; /* of the order by policy; or NULL */
     /* where systems fail */
     struct places *places; /* NULL: none does */
     struct attempt *attempts;
@@ -138,12 +140,35 @@ static void running_remove(struct drive *drive, const struct live *live)
 
 /* ---- inputs and effects ---- */
 
+/* The job has so many systems more, or fewer. */
+static void use(struct drive *drive, size_t job, int64_t systems)
+{
+    if (drive->usage)
+        usage_change(drive->usage, drive->trace->jobs[job].user, systems, drive->now_s);
+}
+
+/* By the policy's arithmetic; a trace has no deadlines. */
+static int64_t score(void *userdata, const struct schedule_entry *entry)
+{
+    const struct drive *drive = userdata;
+    const struct trace_job *job = &drive->trace->jobs[entry->number - 1];
+    const struct score_job scored = { .share = usage_factor(drive->usage, job->user),
+                                      .waited_us = drive->now_s * SECOND_US - entry->submitted_us,
+                                      .slack_us = INT64_MAX,
+                                      .systems = entry->systems,
+                                      .pool_systems = drive->options->systems };
+    int64_t factors[SCORE_TERMS];
+
+    return score_of(&drive->options->usage->score, &scored, factors);
+}
+
 static void on_started(struct drive *drive, const struct effect *effect)
 {
     struct live *live = (struct live *)effect->entry; /* its first member */
     size_t job = live->entry.number - 1;
 
     assert(effect->type == EFFECT_STARTED);
+    use(drive, job, live->entry.systems);
     live->started = drive->starts++;
     live->end_s = drive->now_s + drive->trace->jobs[job].run_s;
     if (drive->places) {
@@ -158,6 +183,27 @@ static void on_started(struct drive *drive, const struct effect *effect)
     running_push(drive, live);
 }
 
+static void step(struct drive *drive, const struct input *input)
+{
+    core_step(drive->core, input, &drive->records, &drive->effects);
+    for (size_t i = 0; i < drive->effects.count; i++)
+        on_started(drive, &drive->effects.items[i]);
+    drive->effects.count = 0; /* nothing of them is owned */
+}
+
+/* Before a pass, if it is time. */
+static void score_all(struct drive *drive)
+{
+    const struct input input = {
+        .type = INPUT_TRACE,
+        .time_us = drive->now_s * SECOND_US,
+        .trace = { .event = TRACE_SCORED, .score = score, .userdata = drive },
+    };
+
+    if (drive->usage && usage_compute(drive->usage, drive->now_s))
+        step(drive, &input);
+}
+
 static void tell(struct drive *drive, enum trace_event event, struct schedule_entry *entry,
                  int64_t systems, bool pass)
 {
@@ -167,10 +213,9 @@ static void tell(struct drive *drive, enum trace_event event, struct schedule_en
         .trace = { .event = event, .entry = entry, .systems = systems, .pass = pass },
     };
 
-    core_step(drive->core, &input, &drive->records, &drive->effects);
-    for (size_t i = 0; i < drive->effects.count; i++)
-        on_started(drive, &drive->effects.items[i]);
-    drive->effects.count = 0; /* nothing of them is owned */
+    if (pass)
+        score_all(drive);
+    step(drive, &input);
     drive->result->passes += pass;
 }
 
@@ -186,6 +231,8 @@ static void queue(struct drive *drive, struct live *live, size_t at, int64_t sav
         .limit_us = (limit_s - saved_s) * SECOND_US,
         .systems = job->systems,
     };
+    if (drive->usage)
+        live->entry.score = score(drive, &live->entry);
     tell(drive, TRACE_SUBMITTED, &live->entry, 0, pass);
 }
 
@@ -255,6 +302,7 @@ static void release_expected(struct drive *drive)
 static void end_due(struct drive *drive, bool pass, replay_progress_fn progress, void *userdata)
 {
     for (size_t i = 0; i < drive->due_count; i++) {
+        use(drive, drive->due[i]->entry.number - 1, -(int64_t)drive->due[i]->entry.systems);
         tell(drive, TRACE_ENDED, &drive->due[i]->entry, 0, pass);
         live_free(drive, drive->due[i]);
         drive->alive--;
@@ -290,6 +338,7 @@ static void stop(struct drive *drive, struct live *live)
     int64_t lost_s = every_s ? ran_s % every_s : ran_s;
 
     running_remove(drive, live);
+    use(drive, job, -(int64_t)live->entry.systems);
     places_give(drive->places, &attempt->held);
     tell(drive, TRACE_ENDED, &live->entry, 0, false);
     add_attempt(drive, job);
@@ -417,6 +466,8 @@ void replay_run(const struct trace *trace, const struct replay_options *options,
     for (size_t i = 0; i < trace->count; i++)
         ret->start_s[i] = ret->end_s[i] = -1;
     drive.core = core_of(options);
+    if (options->usage && options->rules.order == SCHEDULE_ORDER_POLICY)
+        drive.usage = usage_new(options->usage);
     if (options->failures)
         expect_failures(&drive, options->failures);
     drive.now_s = trace->count ? trace->jobs[0].submit_s : 0;
@@ -434,6 +485,7 @@ void replay_run(const struct trace *trace, const struct replay_options *options,
     free(drive.blocks);
     free(drive.running);
     free(drive.due);
+    usage_free(drive.usage);
     places_free(drive.places);
     free(drive.attempts);
     free(drive.events);

@@ -28,6 +28,7 @@
 
 struct failures;
 struct trace;
+struct usage_rules;
 
 enum replay_ties {
     TIES_BATCH,
@@ -41,6 +42,7 @@ struct replay_options {
     struct schedule_rules rules;
     bool actual_estimates; /* what a job runs is what it asks for; else its request */
     enum replay_ties ties;
+    const struct usage_rules *usage; /* of the order by policy; or NULL */
     const struct failures *failures; /* of the systems of the pool; or NULL */
     int64_t checkpoint_s;            /* running jobs save so often; 0: never */
 };

@@ -16,9 +16,11 @@ libreplay_a_SOURCES = \
   daemon/replay/svg.c daemon/replay/svg.h \
   daemon/replay/trace.c daemon/replay/trace.h daemon/replay/trace_inside.h \
   daemon/replay/trace_philly.c \
-  daemon/replay/trace_swf.c
+  daemon/replay/trace_swf.c \
+  daemon/replay/usage.c daemon/replay/usage.h
 REPLAY_LIBS = libreplay.a $(CORE_LIBS) $(ZLIB_LIBS)
 
 helper_PROGRAMS += wafer-replay
 wafer_replay_SOURCES = daemon/replay/main.c
-wafer_replay_LDADD = $(REPLAY_LIBS)
+wafer_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/daemon
+wafer_replay_LDADD = libpolicyfiles.a $(REPLAY_LIBS)

@@ -19,6 +19,8 @@
 #include "replay/options.h"
 #include "replay/report.h"
 #include "replay/trace.h"
+#include "replay/usage.h"
+#include "scheduling.h"
 
 /* ---- how far it is ---- */
 
@@ -197,6 +199,47 @@ static int choose_failures(const struct options *options, const struct trace *tr
     return r < 0 ? fail(EX_USAGE, diag.text) : 0;
 }
 
+/* ---- the policies of a site ---- */
+
+/* Of its directory, or what holds without one. */
+struct policies {
+    Wafer__Scheduling *file; /* or NULL */
+    struct schedule_rules schedule;
+    struct usage_rules usage;
+    struct score_share *shares;
+};
+
+static void policies_donep(struct policies *policies)
+{
+    if (policies->file)
+        wafer__scheduling__free_unpacked(policies->file, NULL);
+    free(policies->shares);
+}
+
+static int read_policies(const char *dir, struct policies *ret)
+{
+    *ret = (struct policies){ .schedule = scheduling_default() };
+    if (dir) {
+        owned(free) char *path = text_format("%s/scheduling.yaml", dir);
+        owned(buffer_done) struct buffer lines = BUFFER_EMPTY;
+        struct findings findings = { .file = path, .lines = &lines };
+        int r = scheduling_read(&findings, &ret->file);
+        findings_done(&findings);
+        if (r < 0) {
+            fprintf(stderr, "%.*s", (int)lines.length, (const char *)buffer_data(&lines));
+            return fail(EX_DATAERR, "--policies: they cannot be used");
+        }
+        if (!ret->file) {
+            owned(free) char *text = text_format("--policies: there is no %s", path);
+            return fail(EX_NOINPUT, text);
+        }
+        ret->schedule = scheduling_rules(ret->file);
+    }
+    ret->usage.score = scheduling_scores(ret->file);
+    ret->usage.shares = ret->shares = scheduling_shares(ret->file, &ret->usage.share_count);
+    return 0;
+}
+
 /* ---- runs ---- */
 
 static int run(const struct options *options, const struct trace *trace,
@@ -223,7 +266,7 @@ static int run(const struct options *options, const struct trace *trace,
 }
 
 static int run_all(const struct options *options, const struct trace *trace,
-                   const struct failures *record)
+                   const struct failures *record, const struct policies *policies)
 {
     Wafer__Replay *answer = answer_new(options, trace, record);
     struct progress progress = { .is_terminal = isatty(STDERR_FILENO) };
@@ -235,7 +278,9 @@ static int run_all(const struct options *options, const struct trace *trace,
         struct replay_options chosen = {
             .systems = options->systems[i / per_systems],
             .rules = { .order = options->order[i / options->backfill_count % options->order_count],
-                       .backfill = options->backfill[i % options->backfill_count] },
+                       .backfill = options->backfill[i % options->backfill_count],
+                       .depth = policies->file ? policies->schedule.depth : 0 },
+            .usage = &policies->usage,
             .actual_estimates = options->actual_estimates,
             .ties = options->ties,
             .checkpoint_s = options->checkpoint_s,
@@ -257,15 +302,22 @@ static int run_all(const struct options *options, const struct trace *trace,
 int main(int argc, char **argv)
 {
     owned(failures_done) struct failures record = { .items = NULL };
+    owned(policies_done) struct policies policies = { .file = NULL };
     struct options options;
     struct trace trace;
     struct diag diag;
 
     if (options_parse(argc, argv, &options, &diag) < 0)
         return fail(EX_USAGE, diag.text);
-    int exit = read_trace(&options, &trace);
+    int exit = read_policies(options.policies, &policies);
+    if (!exit)
+        exit = read_trace(&options, &trace);
     if (exit)
         return exit;
+    if (!options.backfill_count)
+        options.backfill[options.backfill_count++] = policies.schedule.backfill;
+    if (!options.order_count)
+        options.order[options.order_count++] = policies.schedule.order;
     if (!options.systems_count) {
         options.systems[0] = trace.machine;
         options.systems_count = 1;
@@ -275,7 +327,7 @@ int main(int argc, char **argv)
     if (!exit && options.failures && !options.has_rate)
         exit = read_record(&options, &record);
     if (!exit)
-        exit = run_all(&options, &trace, &record);
+        exit = run_all(&options, &trace, &record, &policies);
     trace_done(&trace);
     return exit;
 }

@@ -20,6 +20,7 @@ static const char *const orders[] = {
     [SCHEDULE_ORDER_FCFS] = "fcfs",
     [SCHEDULE_ORDER_SJF] = "sjf",
     [SCHEDULE_ORDER_WFP] = "wfp",
+    [SCHEDULE_ORDER_POLICY] = "policy",
 };
 static const char *const estimates[] = { "requested", "actual" };
 static const char *const ties[] = {
@@ -143,6 +144,7 @@ enum {
     FAILURES,
     SEED,
     CHECKPOINTS,
+    POLICIES,
 };
 
 static const struct option long_options[] = {
@@ -157,6 +159,7 @@ static const struct option long_options[] = {
     { "failures", required_argument, NULL, FAILURES },
     { "seed", required_argument, NULL, SEED },
     { "checkpoints", required_argument, NULL, CHECKPOINTS },
+    { "policies", required_argument, NULL, POLICIES },
     { NULL, 0, NULL, 0 },
 };
 
@@ -186,6 +189,7 @@ static int parse_option(int option, struct options *ret, struct diag *diag)
     case STRICT: ret->strict = true; return 0;
     case FAILURES: return parse_failures(ret, optarg, diag);
     case SEED: return parse_seed(ret, optarg, diag);
+    case POLICIES: ret->policies = optarg; return 0;
     case CHECKPOINTS: return parse_checkpoints(ret, optarg, diag);
     default: return diag_fail(diag, -EINVAL, "unknown option, or one without its value");
     }
@@ -193,13 +197,7 @@ static int parse_option(int option, struct options *ret, struct diag *diag)
 
 int options_parse(int argc, char **argv, struct options *ret, struct diag *diag)
 {
-    *ret = (struct options){ .backfill = { SCHEDULE_BACKFILL_EASY },
-                             .backfill_count = 1,
-                             .order = { SCHEDULE_ORDER_FCFS },
-                             .order_count = 1,
-                             .ties = TIES_BATCH,
-                             .seed = 1,
-                             .checkpoint_s = 3600 };
+    *ret = (struct options){ .ties = TIES_BATCH, .seed = 1, .checkpoint_s = 3600 };
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         int r = parse_option(option, ret, diag);
@@ -209,8 +207,9 @@ int options_parse(int argc, char **argv, struct options *ret, struct diag *diag)
     if (optind + 1 != argc)
         return diag_fail(diag, -EINVAL, "one trace is needed, or - for standard input");
     ret->trace = argv[optind];
-    size_t runs =
-        (ret->systems_count ? ret->systems_count : 1) * ret->backfill_count * ret->order_count;
+    size_t runs = (ret->systems_count ? ret->systems_count : 1) *
+                  (ret->backfill_count ? ret->backfill_count : 1) *
+                  (ret->order_count ? ret->order_count : 1);
     if ((ret->schedule || ret->report) && runs > 1)
         return diag_fail(diag, -EINVAL, "--%s: of one run, not of %zu",
                          ret->schedule ? "schedule" : "report", runs);

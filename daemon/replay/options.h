@@ -18,9 +18,10 @@ struct options {
     uint32_t systems[OPTIONS_LIST_MAX];
     size_t systems_count; /* 0: as many as the machine of the trace had */
     enum schedule_backfill backfill[OPTIONS_LIST_MAX];
-    size_t backfill_count;
+    size_t backfill_count; /* 0: as the policies say */
     enum schedule_order order[OPTIONS_LIST_MAX];
-    size_t order_count;
+    size_t order_count;   /* likewise */
+    const char *policies; /* a directory; NULL: what holds without */
     bool actual_estimates, strict;
     enum replay_ties ties;
     const char *schedule, *report; /* files to write, or NULL */

@@ -2,7 +2,7 @@
 # wafer replay: what it prints, what it refuses. That its schedules are right is what tests/oracle is
 # for.
 . "$top_srcdir/tests/cli/lib.sh"
-plan 35
+plan 38
 small=$top_srcdir/tests/oracle/excerpt/excerpt.swf
 cd "$folder" || exit 99
 
@@ -49,6 +49,27 @@ ok "lines that are no jobs are counted by cause, with the first"
 alone replay --strict --systems 4 bad.swf
 exits 65 && err_has 'bad.swf:4:'
 ok "--strict refuses them"
+
+# User 1 has had all systems when user 2 comes behind him: the policy lets the other go first.
+of_user() { swf "$2" "$3" "$4" "$5" "$6" | sed "s/ 1 1 1 1 1 1 -1 -1\$/ 1 $1 1 1 1 1 -1 -1/"; }
+{ of_user 1 1 0 1000 4 1000; of_user 1 2 10 100 4 100; of_user 2 3 20 100 4 100; } >users.swf
+mkdir policies && printf '%s\n' 'apiVersion: wafer/v1' 'kind: Scheduling' 'serial: 1' 'order: policy' \
+    'weights: {fair_share: 1000, age: 0}' 'recompute: 1s' >policies/scheduling.yaml
+alone replay --systems 4 --policies policies --schedule first.csv users.swf
+exits 0 && grep -q '^3,20,1000,' first.csv && grep -q '^2,10,1100,' first.csv &&
+    cp out first.out && alone replay --systems 4 --policies policies --schedule second.csv users.swf &&
+    cmp first.out out && cmp first.csv second.csv
+ok "--policies orders as the site would, and gives the same bytes again"
+
+alone replay --systems 4 --order fcfs --policies policies --schedule first.csv users.swf
+exits 0 && grep -q '^2,10,1000,' first.csv
+ok "a flag says more than the policies"
+
+alone replay --systems 4 --policies nowhere users.swf
+exits 66 && err_has 'there is no nowhere/scheduling.yaml' && echo 'order: quickest' >>policies/scheduling.yaml &&
+    alone replay --systems 4 --policies policies users.swf
+exits 65 && err_has 'policies/scheduling.yaml:'
+ok "policies that are not there, or wrong, are refused"
 
 alone replay --systems 4 nowhere.swf
 exits 66 && err_has 'nowhere.swf: No such file'
