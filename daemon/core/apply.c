@@ -105,7 +105,6 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->parked_link);
-    list_init(&job->changed_link);
     map_put(&core->jobs, state->id, job);
     array_join(core, job);
     origins_count(core, &job->state, 1);
@@ -136,7 +135,6 @@ static void job_free(struct core *core, struct job *job)
     preemption_release(core, job);
     job_detach(core, job);
     dependencies_detach(core, job);
-    list_remove(&job->changed_link);
     timer_clear(&core->timers, &job->timer);
     array_leave(core, job);
     map_remove(&core->jobs, job->state.id);
@@ -898,6 +896,8 @@ struct core *core_free(struct core *core)
     core_free_shares(core);
     map_done(&core->arrays);
     map_done(&core->dependents);
+    map_done(&core->dependencies);
+    free(core->changed);
     free(core->news);
     map_done(&core->origins);
     map_done(&core->links);

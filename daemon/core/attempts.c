@@ -296,7 +296,7 @@ static void end_with(struct core *core, Wafer__JobState *next, Wafer__Job__State
     SET(&record, cause, next->cause);
     if (uid)
         SET(&record, uid, *uid);
-    list_remove(&job->changed_link);
+    job->is_changed = false; /* this is the last that watchers hear */
     if (core->watched) {
         struct effect *effect = effect_add(core, EFFECT_CHANGED);
         effect->job = next->id;

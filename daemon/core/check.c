@@ -73,7 +73,7 @@ static void check_job(const struct core *core, const struct job *job)
 /* What is kept for a job works, and whoever still has it is being stopped. */
 static void check_claim(const struct claim *claim)
 {
-    assert(claim->job->claim == claim);
+    assert(claim->job->has_claim);
     assert(claim->job->state.state == WAFER__JOB__STATE__PENDING);
     for (uint32_t i = 0; i < claim->count; i++) {
         const struct system *system = claim->systems[i];

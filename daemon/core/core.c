@@ -21,7 +21,6 @@ struct core *core_new(const struct core_config *config)
     core->config.pools = NULL;
     core->next_job = core->next_checkpoint = 1;
     core->next_system = 1;
-    list_init(&core->changed);
     list_init(&core->open_arrays);
     list_init(&core->claims);
     core->preempt = config->preempt;

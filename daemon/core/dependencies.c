@@ -98,10 +98,11 @@ void dependencies_attach(struct core *core, struct job *job)
 
     if (!count || job_state_is_terminal(job->state.state))
         return;
-    job->dependencies = memory_new(count * sizeof(*job->dependencies));
+    struct dependency *dependencies = memory_new(count * sizeof(*dependencies));
+    map_put(&core->dependencies, job->state.id, dependencies);
     for (size_t i = 0; i < count; i++) {
         const Wafer__DependencyState *state = job->state.after[i];
-        struct dependency *dependency = &job->dependencies[i];
+        struct dependency *dependency = &dependencies[i];
         *dependency = (struct dependency){ .job = job };
         list_init(&dependency->link);
         if (state->status != WAITING)
@@ -119,17 +120,20 @@ void dependencies_attach(struct core *core, struct job *job)
 
 void dependencies_detach(struct core *core, struct job *job)
 {
-    for (size_t i = 0; job->dependencies && i < job->state.n_after; i++) {
+    if (!job->state.n_after)
+        return;
+    struct dependency *dependencies = map_remove(&core->dependencies, job->state.id);
+    for (size_t i = 0; dependencies && i < job->state.n_after; i++) {
         const Wafer__DependencyState *state = job->state.after[i];
         uint64_t slot = slot_of(state->job, state->array);
         struct dependents *dependents = map_get(&core->dependents, slot);
-        list_remove(&job->dependencies[i].link);
+        list_remove(&dependencies[i].link);
         if (dependents && list_is_empty(&dependents->waiting)) {
             map_remove(&core->dependents, slot);
             free(dependents);
         }
     }
-    free(TAKE(job->dependencies));
+    free(dependencies);
 }
 
 void dependencies_tell(struct core *core, const struct job *job)

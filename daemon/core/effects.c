@@ -142,19 +142,25 @@ void effect_delete(struct core *core, const Wafer__CheckpointState *state)
 
 void effect_changed(struct core *core, struct job *job)
 {
-    if (core->watched && list_is_empty(&job->changed_link))
-        list_push_tail(&core->changed, &job->changed_link);
+    if (!core->watched || job->is_changed)
+        return;
+    job->is_changed = true;
+    ARRAY_RESERVE(core->changed, core->changed_count, core->changed_capacity);
+    core->changed[core->changed_count++] = job->state.id;
 }
 
 void effects_changed(struct core *core)
 {
-    list_foreach_safe (&core->changed, link) {
-        const struct job *job = CONTAINER_OF(link, struct job, changed_link);
+    for (size_t i = 0; i < core->changed_count; i++) {
+        struct job *job = core_job(core, core->changed[i]);
+        if (!job || !job->is_changed)
+            continue; /* it has ended meanwhile, which was told */
+        job->is_changed = false;
         struct effect *effect = effect_add(core, EFFECT_CHANGED);
         effect->job = job->state.id;
         effect->uid = job->state.uid;
         effect->removed = job_state_is_terminal(job->state.state);
         effect->view = view_job(core, job);
-        list_remove(link);
     }
+    core->changed_count = 0;
 }

@@ -23,7 +23,7 @@ int64_t forecast_start(const struct core *core, const struct job *job)
 
     if (!pool || pool->stopped)
         return INT64_MAX;
-    if (job->claim)
+    if (job->has_claim)
         return preemption_start_us(core, job);
     if (!job->entry.chunk)
         return INT64_MAX;

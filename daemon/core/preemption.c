@@ -19,12 +19,23 @@ static void claim_system(struct core *core, struct claim *claim, struct system *
     schedule_count(core, system, 1);
 }
 
+static struct claim *claim_of(const struct core *core, const struct job *job)
+{
+    list_foreach (&core->claims, link) {
+        struct claim *claim = CONTAINER_OF(link, struct claim, link);
+        if (claim->job == job)
+            return claim;
+    }
+    return NULL;
+}
+
 void preemption_release(struct core *core, struct job *job)
 {
-    struct claim *claim = TAKE(job->claim);
+    struct claim *claim = job->has_claim ? claim_of(core, job) : NULL;
 
     if (!claim)
         return;
+    job->has_claim = false;
     for (uint32_t i = 0; i < claim->count; i++) {
         struct system *system = claim->systems[i];
         schedule_count(core, system, -1);
@@ -76,19 +87,20 @@ void preemption_start(struct core *core, struct pool *pool)
 
 int64_t preemption_start_us(const struct core *core, const struct job *job)
 {
+    const struct claim *claim = claim_of(core, job);
     int64_t start_us = core->now_us;
 
-    for (uint32_t i = 0; i < job->claim->count; i++) {
-        const struct job *holder = job->claim->systems[i]->job;
+    for (uint32_t i = 0; i < claim->count; i++) {
+        const struct job *holder = claim->systems[i]->job;
         int64_t end_us = holder ? forecast_end(core, holder) : core->now_us;
         start_us = end_us > start_us ? end_us : start_us;
     }
     return start_us;
 }
 
-char *preemption_text(const struct job *job, uint64_t *ret_blocker)
+char *preemption_text(const struct core *core, const struct job *job, uint64_t *ret_blocker)
 {
-    const struct claim *claim = job->claim;
+    const struct claim *claim = claim_of(core, job);
     const struct job *last = NULL;
     uint32_t stopping = 0;
 
@@ -300,7 +312,7 @@ static void lay(struct core *core, const struct pool *pool, struct job *job,
         }
     assert(claim->count == wanted);
     list_push_tail(&core->claims, &claim->link);
-    job->claim = claim;
+    job->has_claim = true;
     schedule_review(core, job); /* out of the queue */
     effect_changed(core, job);
 }

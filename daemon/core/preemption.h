@@ -49,6 +49,6 @@ void preemption_lose(struct core *core, struct system *system);
 /* When the systems that the job has a claim to are free at the latest. */
 int64_t preemption_start_us(const struct core *core, const struct job *job);
 /* What a job that has a claim waits for; the caller frees. And for whom: the first, or 0. */
-char *preemption_text(const struct job *job, uint64_t *ret_blocker);
+char *preemption_text(const struct core *core, const struct job *job, uint64_t *ret_blocker);
 
 #endif

@@ -28,7 +28,6 @@ static struct job *imagine(struct request *request, ProtobufCBinaryData packed,
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->parked_link);
-    list_init(&job->changed_link);
     return job;
 }
 

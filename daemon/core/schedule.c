@@ -135,7 +135,7 @@ static bool is_kept_by(const struct core *core, const struct job *job, const str
     case WAFER__JOB__REASON__DependencyNeverSatisfied: return dependency_unmet(job);
     case WAFER__JOB__REASON__Dependency: return dependency_open(job);
     case WAFER__JOB__REASON__BeginTime: return terms->begin_us > core->now_us;
-    case WAFER__JOB__REASON__PreemptWait: return job->claim;
+    case WAFER__JOB__REASON__PreemptWait: return job->has_claim;
     case WAFER__JOB__REASON__ClassNotAllowed: return !pool_takes(pool, terms->level);
     case WAFER__JOB__REASON__LaunchFailed: return waits && job->state.launch_refusals;
     case WAFER__JOB__REASON__RetryBackoff: return waits && !job->state.launch_refusals;
@@ -422,7 +422,7 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->detail = dependency_text(dependency_unmet(job));
     } else if (obstacle == WAFER__JOB__REASON__PreemptWait) {
         ret->reason = obstacle;
-        ret->detail = preemption_text(job, &ret->blocker_job);
+        ret->detail = preemption_text(core, job, &ret->blocker_job);
     } else if (obstacle == WAFER__JOB__REASON__BeginTime) {
         char text[TIMESTAMP_TEXT_SIZE];
         timestamp_format(job->spec->terms.begin_us, text);

@@ -72,10 +72,12 @@ struct schedule_entry {
     int64_t score;   /* policy; with wfp it is the scheduler's, of this pass */
     /* the scheduler's */
     bool is_running;
-    uint32_t domain;             /* where it runs, or where its reservation is */
-    uint32_t returns;            /* while it runs: how many systems are free when it ends */
-    int64_t planned_us;          /* while it waits: its reservation, or INT64_MAX */
-    int64_t end_us;              /* while it runs: when it is expected to end */
+    uint32_t domain;  /* where it runs, or where its reservation is */
+    uint32_t returns; /* while it runs: how many systems are free when it ends */
+    union {
+        int64_t planned_us; /* while it waits: its reservation, or INT64_MAX */
+        int64_t end_us;     /* while it runs: when it is expected to end */
+    };
     struct waiting_chunk *chunk; /* NULL: it does not wait */
 };
 

@@ -126,16 +126,15 @@ struct job {
     struct list checkpoints; /* checkpoint->link */
     unsigned unsettled;      /* checkpoints that are WRITING, WRITTEN, COMMITTED or DELETING */
     struct account *account;
-    struct dependency *dependencies; /* of each in state.after; NULL: none, or it has ended */
     struct schedule_entry entry;
     struct list parked_link; /* pool->parked, pool->dormant or array->parked; account->holders */
     struct timer timer;
     /* live */
-    struct list changed_link; /* core->changed */
     int64_t waiting_since_us;
-    struct claim *claim;       /* to systems that others are being stopped for, or NULL */
     struct progress *progress; /* NULL before its first attempt: job_progress() */
     uint64_t listed; /* the last report that listed it, as core->report_count counts them */
+    bool has_claim;  /* to systems that others are being stopped for: preemption.c */
+    bool is_changed; /* it is among core->changed */
     bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
     uint64_t lost;   /* the last such record */
 };
@@ -264,7 +263,8 @@ struct core {
     /* live */
     struct spec *recent_spec; /* of `specs`: the last that a job came with; or NULL */
     struct map arrays, links; /* links: number -> host */
-    struct map dependents;    /* of dependencies.c */
+    struct map dependents;    /* of dependencies.c, as the next */
+    struct map dependencies;  /* id of a job -> of each in its state.after */
     struct news *news;        /* of this step, for them */
     size_t news_count, news_capacity;
     struct list open_arrays;    /* array->open_link */
@@ -277,7 +277,8 @@ struct core {
     struct timers retries;      /* monotonic time: of deliveries */
     struct list owed;           /* deliveries that leave at the end of the step */
     bool watched;
-    struct list changed;       /* jobs that watchers hear of at the end of the step */
+    uint64_t *changed; /* ids of jobs that watchers hear of at the end of the step */
+    size_t changed_count, changed_capacity;
     struct list verifications; /* that clients wait for */
     bool journal_full;
     int64_t scored_us; /* when the scores of those who wait were computed */

@@ -399,7 +399,7 @@ void view_add_start(const struct core *core, const struct job *job, Wafer__Job *
         return;
     view->reason->est_start = view_time(start_us);
     view->reason->est_basis =
-        text_copy(job->claim                          ? "stops under way; may be earlier"
+        text_copy(job->has_claim                      ? "stops under way; may be earlier"
                   : job->entry.planned_us < INT64_MAX ? "its reservation; may be earlier"
                                                       : "time limits; may be earlier");
 }
