@@ -37,6 +37,7 @@ libcli_a_SOURCES = \
   cli/progress.c cli/progress.h \
   cli/proxy.c \
   cli/queue.c \
+  cli/quota.c \
   cli/replay.c \
   cli/report.c cli/report.h \
   cli/resume.c \

@@ -44,12 +44,14 @@ IS_LIST(Wafer__EventList);
 IS_LIST(Wafer__CheckpointList);
 IS_LIST(Wafer__SystemList);
 IS_LIST(Wafer__QueueList);
+IS_LIST(Wafer__QuotaList);
 IS_LIST(Wafer__SettingList);
 IS_ITEM(Wafer__JobItem);
 IS_ITEM(Wafer__EventItem);
 IS_ITEM(Wafer__CheckpointItem);
 IS_ITEM(Wafer__SystemItem);
 IS_ITEM(Wafer__QueueItem);
+IS_ITEM(Wafer__QuotaItem);
 IS_ITEM(Wafer__SettingItem);
 
 ProtobufCMessage **noun_items(const ProtobufCMessage *list, size_t *ret_count)

@@ -16,7 +16,7 @@ struct noun {
     /* What it is now, in a line, for --watch without a terminal; NULL: it cannot be watched. */
     char *(*sentence)(const ProtobufCMessage *item);
 };
-extern const struct noun job_noun, event_noun, checkpoint_noun, system_noun, queue_noun,
+extern const struct noun job_noun, event_noun, checkpoint_noun, system_noun, queue_noun, quota_noun,
     setting_noun;
 
 /* Before anything is asked for: the keys of -o cols=. 64, or 78 when a setting named them. */

@@ -23,9 +23,9 @@ static volatile pid_t pager; /* 0: there is none */
 
 /* Whose output may be longer than a screen. */
 static int (*const long_ones[])(const struct command *command) = {
-    run_ls,       run_show,       run_explain,     run_logs,      run_events,
-    run_report,   run_diff,       run_ckpt_ls,     run_ckpt_show, run_system_ls,
-    run_queue_ls, run_queue_show, run_system_show, run_schema,
+    run_ls,       run_show,       run_explain,    run_logs,        run_events,
+    run_report,   run_diff,       run_ckpt_ls,    run_ckpt_show,   run_system_ls,
+    run_queue_ls, run_queue_show, run_quota_show, run_system_show, run_schema,
 };
 
 static bool is_long(const struct verb *verb)

@@ -69,7 +69,7 @@ static void print_table(const struct command *command, const ProtobufCMessage *m
     static const struct column columns[] = {
         { "QUEUE", 0, 0, false },   { "PLATFORM", 8, 4, false }, { "STATE", 0, 0, false },
         { "PENDING", 0, 0, true },  { "HELD", 0, 3, true },      { "RUNNING", 0, 0, true },
-        { "SYSTEMS", 0, 2, false }, { "REASON", 16, 0, false },
+        { "SYSTEMS", 0, 2, false }, { "MAX LIMIT", 0, 5, true }, { "REASON", 16, 0, false },
     };
     owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
 
@@ -84,6 +84,8 @@ static void print_table(const struct command *command, const ProtobufCMessage *m
         table_format(table, STYLE_NONE, "%" PRIu64, queue->running);
         table_format(table, STYLE_NONE, "%" PRIu32 " of %" PRIu32 " free", queue->free,
                      queue->systems);
+        table_cell(table, STYLE_NONE,
+                   queue->has_limit_max_s ? units_seconds(queue->limit_max_s).text : NULL);
         table_cell(table, STYLE_NONE, queue->reason);
     }
     table_print(table, !command_has(command, FLAG_NO_HEADER));
@@ -106,6 +108,16 @@ static void print_page(const struct command *command, const Wafer__Queue *queue)
                 "%" PRIu32 " = %" PRIu32 " busy + %" PRIu32 " free + %" PRIu32 " drained + %" PRIu32
                 " down",
                 queue->systems, queue->busy, queue->free, queue->drained, queue->down);
+    if (queue->has_systems_max)
+        page_format(command, "at once", "%" PRIu32 " systems", queue->systems_max);
+    if (queue->has_pending_max)
+        page_format(command, "waiting", "at most %" PRIu32 " jobs", queue->pending_max);
+    if (queue->has_array_max)
+        page_format(command, "arrays", "of at most %" PRIu32 " elements", queue->array_max);
+    if (queue->has_limit_max_s)
+        page_format(command, "limit", "at most %s", units_seconds(queue->limit_max_s).text);
+    if (queue->has_limit_default_s)
+        page_format(command, "default", "limit of %s", units_seconds(queue->limit_default_s).text);
 }
 
 static void print_change(const struct command *command, const Wafer__Queue *queue)

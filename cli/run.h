@@ -41,6 +41,7 @@ int run_queue_ls(const struct command *command);
 int run_queue_show(const struct command *command);
 int run_queue_stop(const struct command *command);
 int run_queue_start(const struct command *command);
+int run_quota_show(const struct command *command);
 int run_doctor(const struct command *command);
 int run_replay(const struct command *command);
 int run_whoami(const struct command *command);

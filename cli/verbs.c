@@ -184,6 +184,8 @@ const struct verb verbs[] = {
     { "queue", "stop", "QUEUE", 1, 1, TAKES(FLAG_REASON), "start no further job of a queue",
       "Jobs may still be handed in; those that run go on.\n", run_queue_stop },
     { "queue", "start", "QUEUE", 1, 1, 0, "start jobs of a queue again", NULL, run_queue_start },
+    { "quota", "show", "[USER|PROJECT]", 0, 1, 0, "what is used of what one may use",
+      "Without a name: oneself, the projects that one may see, and the queues.\n", run_quota_show },
     { NULL, "doctor", "[DIR]", 0, 1, TAKES(FLAG_CONFIG) | TAKES(FLAG_BACKUP),
       "is the controller's state whole, and what is around it as it should be",
       "Of the site file, or of DIR, a directory of 'waferd --dev'; also while no controller runs.\n"
@@ -224,5 +226,6 @@ const struct group groups[] = {
     { "ckpt", "checkpoints of jobs; CKPT is JOB@STEP" },
     { "system", "the systems that jobs run on" },
     { "queue", "where jobs wait; each has the systems of one pool" },
+    { "quota", "limits of users, projects and queues" },
 };
 const size_t groups_count = ELEMENTS(groups);

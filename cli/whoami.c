@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/run.h"
+#include "cli/units.h"
 #include "cli/user.h"
 
 static char *join(char *const *texts, size_t count, const char *between)
@@ -60,6 +61,14 @@ static void print_page(const struct command *command, const Wafer__Whoami *who)
                     ", %" PRIu32 " systems a job",
                     limits->connections, limits->job_file_bytes, limits->array_elements,
                     limits->systems);
+    if (limits && limits->has_systems_at_once)
+        page_format(command, "at once", "%" PRIu32 " systems", limits->systems_at_once);
+    if (limits && limits->has_pending)
+        page_format(command, "waiting", "at most %" PRIu32 " jobs", limits->pending);
+    if (limits && limits->has_limit_max_s)
+        page_format(command, "limit", "at most %s a job", units_seconds(limits->limit_max_s).text);
+    if (limits && limits->has_limit_default_s)
+        page_format(command, "default", "limit of %s", units_seconds(limits->limit_default_s).text);
 }
 
 int run_whoami(const struct command *command)

@@ -144,6 +144,9 @@ static void apply_scheduling(struct settings *running, struct settings *fresh,
     running->scheduling = TAKE(fresh->scheduling);
     running->schedule = fresh->schedule;
     running->preempt = fresh->preempt;
+    free((void *)running->quotas.items);
+    running->quotas = fresh->quotas;
+    fresh->quotas = (struct quota_rules){ .items = NULL };
 }
 
 static void apply_roles(struct settings *running, struct settings *fresh,
@@ -282,6 +285,7 @@ void daemon_set_policies(struct daemon *daemon)
     core_set_schedule(daemon->core, &settings->schedule);
     core_set_preempt(daemon->core, &settings->preempt);
     core_set_scores(daemon->core, &scores, shares, share_count);
+    core_set_quotas(daemon->core, &settings->quotas);
 }
 
 void reload(struct daemon *daemon, uid_t uid)

@@ -152,3 +152,76 @@ struct score_share *scheduling_shares(const Wafer__Scheduling *file, size_t *ret
     *ret_count = count;
     return shares;
 }
+
+/* ---- quotas ---- */
+
+static bool is_pool(const struct core_pool *pools, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(pools[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whose quota it is. False: that is wrong. */
+static bool read_party(struct findings *findings, const char *field, const Wafer__QuotaRule *rule,
+                       struct quota_rule *ret)
+{
+    _Static_assert((int)WAFER__QUOTA_PARTY__KIND__queue == (int)QUOTA_QUEUE, "the same numbers");
+    int parties = rule->has_every + (rule->user != NULL) + rule->has_uid + (rule->project != NULL) +
+                  (rule->queue != NULL);
+
+    if (parties != 1) {
+        findings_add(findings, field, "it names %s of every, user, uid, project and queue: one",
+                     parties ? "several" : "none");
+        return false;
+    }
+    ret->every = rule->has_every;
+    ret->kind = rule->has_every ? (enum quota_kind)rule->every
+                : rule->project ? QUOTA_PROJECT
+                : rule->queue   ? QUOTA_QUEUE
+                                : QUOTA_USER;
+    ret->uid = rule->uid;
+    ret->name = rule->project ? rule->project : rule->queue;
+    owned(free) char *user = text_format("%s.user", field);
+    return !rule->user || roles_find_user(findings, user, rule->user, &ret->uid);
+}
+
+static struct quota_limits read_limits(const Wafer__QuotaRule *rule)
+{
+    return (struct quota_limits){
+        .systems = rule->has_systems ? rule->systems : QUOTA_UNLIMITED,
+        .pending = rule->has_pending ? rule->pending : QUOTA_UNLIMITED,
+        .array = rule->has_array ? rule->array : QUOTA_UNLIMITED,
+        .limit_max_us = rule->max_limit ? rule->max_limit->us : INT64_MAX,
+        .limit_default_us = rule->default_limit ? rule->default_limit->us : 0,
+    };
+}
+
+static bool is_same_party(const struct quota_rule *a, const struct quota_rule *b)
+{
+    return a->kind == b->kind && a->every == b->every && a->uid == b->uid && !a->name == !b->name &&
+           (!a->name || strcmp(a->name, b->name) == 0);
+}
+
+void scheduling_quotas(struct findings *findings, const Wafer__Scheduling *file,
+                       const struct core_pool *pools, size_t pool_count, struct quota_rules *ret)
+{
+    struct quota_rule *rules = memory_new(file->n_quotas * sizeof(*rules) + 1);
+
+    for (size_t i = 0; i < file->n_quotas; i++) {
+        const Wafer__QuotaRule *rule = file->quotas[i];
+        owned(free) char *field = text_format("quotas[%zu]", i);
+        rules[i] = (struct quota_rule){ .limits = read_limits(rule) };
+        if (!read_party(findings, field, rule, &rules[i]))
+            continue;
+        if (rule->queue && !is_pool(pools, pool_count, rule->queue))
+            findings_add(findings, field, "there is no queue '%.80s' here", rule->queue);
+        if (rules[i].limits.limit_default_us > rules[i].limits.limit_max_us)
+            findings_add(findings, field, "default_limit is above max_limit");
+        for (size_t n = 0; n < i; n++)
+            if (is_same_party(&rules[n], &rules[i]))
+                findings_add(findings, field, "quotas[%zu] is for the same one", n);
+    }
+    *ret = (struct quota_rules){ rules, file->n_quotas };
+}

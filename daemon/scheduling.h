@@ -2,9 +2,7 @@
 #ifndef WAFERD_SCHEDULING_H
 #define WAFERD_SCHEDULING_H
 
-#include "core/preemption.h"
-#include "core/scheduler.h"
-#include "core/score.h"
+#include "core/core.h"
 #include "findings.h"
 #include "policy.pb-c.h"
 
@@ -19,5 +17,10 @@ struct preempt_rules scheduling_preempt(const Wafer__Scheduling *file);
 /* `file` NULL: there is none. The shares are the caller's, their strings the file's. */
 struct score_rules scheduling_scores(const Wafer__Scheduling *file);
 struct score_share *scheduling_shares(const Wafer__Scheduling *file, size_t *ret_count);
+
+/* Names of users become numbers here; those of queues must be of `pools`. What is wrong is in the
+ * findings. The caller frees ret->items; the names in them are the file's. */
+void scheduling_quotas(struct findings *findings, const Wafer__Scheduling *file,
+                       const struct core_pool *pools, size_t pool_count, struct quota_rules *ret);
 
 #endif

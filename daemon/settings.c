@@ -95,6 +95,8 @@ static void read_scheduling(struct settings *settings, const char *dir, struct b
     if (settings->scheduling) {
         settings->schedule = scheduling_rules(settings->scheduling);
         settings->preempt = scheduling_preempt(settings->scheduling);
+        scheduling_quotas(&findings, settings->scheduling, settings->pools, settings->pool_count,
+                          &settings->quotas);
     }
 }
 
@@ -183,6 +185,7 @@ struct settings *settings_free(struct settings *settings)
     wafer__site__free_unpacked(settings->site, NULL);
     wafer__roles__free_unpacked(settings->roles, NULL);
     wafer__scheduling__free_unpacked(settings->scheduling, NULL);
+    free((void *)settings->quotas.items);
     access_free(settings->access);
     free(settings->path);
     free(settings->state_dir);

@@ -25,6 +25,7 @@ struct settings {
     Wafer__Scheduling *scheduling; /* NULL: there is no such file */
     struct schedule_rules schedule;
     struct preempt_rules preempt;
+    struct quota_rules quotas;     /* their names are of `scheduling` */
     struct core_webhook *webhooks; /* their URLs are in `site` */
     struct secret **secrets;       /* of each; NULL: none, or a credential that is not here */
     size_t webhook_count;

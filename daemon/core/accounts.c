@@ -107,7 +107,8 @@ static const char *pool_of(const struct core *core, const struct job *job)
 void account_join(struct core *core, struct job *job)
 {
     job->account = account_get(core, project_of(job), job->state.uid, pool_of(core, job));
-    job->account->jobs++;
+    if (!job->account->jobs++)
+        quotas_join(core, job->account);
     if (!job->state.n_systems)
         return;
     list_push_tail(&job->account->holders, &job->parked_link);
@@ -122,7 +123,8 @@ void account_leave(struct core *core, struct job *job)
         list_remove(&job->parked_link);
         account->systems -= job->state.n_systems;
     }
-    account->jobs--;
+    if (!--account->jobs)
+        quotas_leave(core, account);
     account_drop(core, account);
 }
 

@@ -43,6 +43,7 @@ static void job_detach(struct core *core, struct job *job)
 {
     if (job->state.state == WAFER__JOB__STATE__PENDING)
         schedule_remove(core, job);
+    quotas_count(core, job, -1);
     account_leave(core, job);
     systems_follow(core, job, false);
     if (job_has_systems(job)) {
@@ -59,6 +60,7 @@ static void job_attach(struct core *core, struct job *job)
     }
     systems_follow(core, job, true);
     account_join(core, job);
+    quotas_count(core, job, 1);
     if (job->state.state == WAFER__JOB__STATE__PENDING)
         schedule_add(core, job);
     job_timer_set(core, job);
@@ -217,6 +219,8 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
         (job->state.has_first_started_us && !before_started))
         dependencies_tell(core, job);
     job_attach(core, job);
+    if (had && !job_has_systems(job))
+        quotas_opened(core, job);
 }
 
 static int job_submit(struct core *core, const Wafer__Record *record, struct diag *diag)
@@ -877,6 +881,7 @@ struct core *core_free(struct core *core)
         scheduler_free(core->pools[i].scheduler);
         free(core->pools[i].forecast.starts_us);
     }
+    quota_rules_done(core);
     if (core->clock)
         free(core->clock->boot_id);
     free(core->clock);
@@ -895,6 +900,8 @@ struct core *core_free(struct core *core)
     accounts_free(core);
     core_free_shares(core);
     map_done(&core->arrays);
+    map_done(&core->user_quotas);
+    map_done(&core->project_quotas);
     map_done(&core->dependents);
     map_done(&core->dependencies);
     free(core->changed);

@@ -104,9 +104,42 @@ static void check_supply(const struct core *core, const struct host *host)
     }
 }
 
+/* What it counts is what its jobs are; and who waits with the scheduler may start. */
+static void check_quota(const struct core *core, const struct quota *quota)
+{
+    bool is_limited = quota->limits.systems != QUOTA_UNLIMITED;
+    uint64_t pending = 0, running = 0, used = 0, admitted = 0;
+    size_t cursor = 0;
+
+    for (struct job *job; (job = map_next(&core->jobs, &cursor));) {
+        Wafer__Job__State state = job->state.state;
+        if (job_quota(job, quota->kind) != quota)
+            continue;
+        pending += state == WAFER__JOB__STATE__PENDING || state == WAFER__JOB__STATE__HELD;
+        running += job_has_systems(job);
+        used += job->state.n_systems;
+        admitted += is_limited && job->admitted ? job->entry.systems : 0;
+        assert(job->admitted == (job->entry.chunk || job->has_claim));
+    }
+    assert(pending == quota->pending && running == quota->running);
+    assert(used == quota->used && admitted == quota->admitted);
+    assert(!admitted || used + admitted <= quota->limits.systems ||
+           !list_is_empty(&quota->open_link));
+}
+
 void core_check(const struct core *core)
 {
     size_t cursor = 0;
+
+    for (struct quota *quota; (quota = map_next(&core->user_quotas, &cursor));)
+        check_quota(core, quota);
+    cursor = 0;
+    for (struct quota *quota; (quota = map_next(&core->project_quotas, &cursor));)
+        for (; quota; quota = quota->next)
+            check_quota(core, quota);
+    for (size_t i = 0; i < core->pool_count; i++)
+        check_quota(core, &core->pools[i].quota);
+    cursor = 0;
 
     for (struct job *job; (job = map_next(&core->jobs, &cursor));)
         check_job(core, job);

@@ -23,6 +23,7 @@ struct core *core_new(const struct core_config *config)
     core->next_system = 1;
     list_init(&core->open_arrays);
     list_init(&core->claims);
+    list_init(&core->open_quotas);
     core->preempt = config->preempt;
     core->score = score_rules_default();
     core->scored_us = INT64_MIN;
@@ -43,6 +44,7 @@ struct core *core_new(const struct core_config *config)
         pool->scheduler = scheduler_new(&config->schedule);
         list_init(&pool->parked);
         list_init(&pool->dormant);
+        quota_init(&pool->quota, QUOTA_QUEUE, pool->name);
     }
     return core;
 }

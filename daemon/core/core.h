@@ -26,6 +26,7 @@
 #include "api.pb-c.h"
 #include "base/diag.h"
 #include "core/preemption.h"
+#include "core/quotas.h"
 #include "core/scheduler.h"
 #include "core/score.h"
 #include "model/url.h"
@@ -262,6 +263,8 @@ void core_set_preempt(struct core *core, const struct preempt_rules *rules);
 /* What the order by policy adds up, and who has which share; copied. */
 void core_set_scores(struct core *core, const struct score_rules *rules,
                      const struct score_share *shares, size_t share_count);
+/* Copied. Whoever holds systems keeps them, and each job the terms that it came with. */
+void core_set_quotas(struct core *core, const struct quota_rules *rules);
 
 /* When INPUT_TIMER is due: the earliest of cluster time and of monotonic time; INT64_MAX: never. */
 void core_next(const struct core *core, int64_t *ret_time_us, int64_t *ret_mono_us);

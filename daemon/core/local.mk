@@ -23,9 +23,11 @@ libcore_a_SOURCES = \
   daemon/core/request_checkpoint.c \
   daemon/core/request_explain.c \
   daemon/core/request_plan.c \
+  daemon/core/request_quota.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \
+  daemon/core/quotas.c daemon/core/quotas.h \
   daemon/core/reservations.c \
   daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \

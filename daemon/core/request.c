@@ -363,6 +363,8 @@ static struct verb verb_of(Wafer__Request__BodyCase body)
         return (struct verb){ on_report, ABOUT_JOB, MAY(show), false };
     case WAFER__REQUEST__BODY_WHOAMI:
         return (struct verb){ on_whoami, ABOUT_NOTHING, MAY(show), false };
+    case WAFER__REQUEST__BODY_QUOTA_SHOW:
+        return (struct verb){ on_quota_show, ABOUT_EACH, MAY(show), false };
     case WAFER__REQUEST__BODY_EXPLAIN:
         return (struct verb){ on_explain, ABOUT_JOB, MAY(show), false };
     case WAFER__REQUEST__BODY_PLAN: return (struct verb){ on_plan, ABOUT_JOB, MAY(submit), false };

@@ -70,12 +70,28 @@ bool deadline_is_ahead(struct request *request, uint64_t job, const struct job_t
 
 /* What submitting this spec now would make, where it is allowed. False: answered. */
 struct planned {
-    uint64_t resumed_from; /* 0: nothing */
+    ProtobufCBinaryData packed; /* with a limit, where the site gives it one; .data is owned */
+    uint64_t resumed_from;      /* 0: nothing */
     Wafer__DependencyState **after;
     size_t after_count; /* dependencies_free() */
 };
-bool plan_read(struct request *request, const Wafer__JobSpec *spec, ProtobufCBinaryData packed,
-               struct planned *ret);
+bool plan_read(struct request *request, const Wafer__JobSpec *spec, struct planned *ret);
+
+/* ---- request_quota.c ---- */
+
+/* What a job asks for that comes, or changes: 0 is nothing new. */
+struct quota_demand {
+    uint32_t systems;
+    int64_t limit_us;
+    uint64_t elements; /* that come */
+};
+/* `job` 0: a new one. False: refused, with the limit that is in the way. */
+bool quotas_allow(struct request *request, uint64_t job, const struct quota_party *party,
+                  const struct quota_demand *demand);
+/* Of a job that names none; 0: none. */
+int64_t quotas_default_limit_us(const struct core *core, const struct quota_party *party);
+void quotas_set_limit(Wafer__JobSpec *spec, int64_t limit_us); /* which has none */
+struct quota_party job_party(const struct core *core, const struct job *job);
 
 /* ---- request_explain.c ---- */
 
@@ -117,6 +133,7 @@ void on_system_drain(struct request *request);
 void on_queue(struct request *request);
 void on_queue_list(struct request *request);
 void on_update(struct request *request);
+void on_quota_show(struct request *request);
 void on_whoami(struct request *request);
 void on_version(struct request *request);
 

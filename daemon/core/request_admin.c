@@ -177,6 +177,17 @@ static Wafer__Queue *view_queue(const struct core *core, const struct pool *pool
         if (state->has_since_us)
             view->since = view_time(state->since_us);
     }
+    const struct quota_limits *limits = &pool->quota.limits;
+    if (limits->systems != QUOTA_UNLIMITED)
+        SET(view, systems_max, limits->systems);
+    if (limits->pending != QUOTA_UNLIMITED)
+        SET(view, pending_max, limits->pending);
+    if (limits->array != QUOTA_UNLIMITED)
+        SET(view, array_max, limits->array);
+    if (limits->limit_max_us != INT64_MAX)
+        SET(view, limit_max_s, limits->limit_max_us / SECOND_US);
+    if (limits->limit_default_us)
+        SET(view, limit_default_s, limits->limit_default_us / SECOND_US);
     count_jobs(core, pool, view);
     count_systems(core, pool, view);
     return view;
@@ -256,6 +267,26 @@ static void add_roles(const struct rights *rights, Wafer__Whoami *ret)
     }
 }
 
+/* What the rules of the site say of this user. */
+static void add_quota(const struct request *request, Wafer__Whoami__Limits *ret)
+{
+    const struct quota_party party = { .uid = request->uid };
+    struct quota_limits limits[QUOTA_KINDS];
+
+    quotas_limits(request->core, &party, limits);
+    const struct quota_limits *own = &limits[QUOTA_USER];
+    if (own->systems != QUOTA_UNLIMITED)
+        SET(ret, systems_at_once, own->systems);
+    if (own->pending != QUOTA_UNLIMITED)
+        SET(ret, pending, own->pending);
+    if (own->array < ret->array_elements)
+        ret->array_elements = own->array;
+    if (own->limit_max_us != INT64_MAX)
+        SET(ret, limit_max_s, own->limit_max_us / SECOND_US);
+    if (own->limit_default_us)
+        SET(ret, limit_default_s, own->limit_default_us / SECOND_US);
+}
+
 void on_whoami(struct request *request)
 {
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_WHOAMI);
@@ -273,6 +304,7 @@ void on_whoami(struct request *request)
     SET(view->limits, array_elements, LIMIT_ARRAY_ELEMENTS);
     SET(view->limits, systems, LIMIT_SYSTEMS);
     SET(view->limits, string_bytes, LIMIT_STRING_BYTES);
+    add_quota(request, view->limits);
     effect_reply(request->core, request->input, response);
 }
 

@@ -159,6 +159,18 @@ static struct supply most_of(const struct explaining *explaining)
     return schedule_widest(explaining->core, job_pool(explaining->core, explaining->job));
 }
 
+/* What is left of it may be enough for fewer systems. */
+static void advise_quota(struct explaining *explaining, enum quota_kind kind)
+{
+    const struct quota *quota = job_quota(explaining->job, kind);
+    uint32_t most = quota->limits.systems;
+
+    advise_fewer(explaining, quota->used < most ? most - quota->used : most);
+    advise(explaining, text_copy("see what is used, and how much there is"),
+           quota->name ? text_format("wafer quota show %s", quota->name)
+                       : text_format("wafer quota show %u", (unsigned)quota->uid));
+}
+
 static void advise_waiting(struct explaining *explaining)
 {
     const Wafer__Job *view = explaining->ret->job;
@@ -188,6 +200,8 @@ static void advise_waiting(struct explaining *explaining)
                                (unsigned long long)view->reason->blockers[0]->id));
         break;
     case WAFER__JOB__REASON__ClassNotAllowed: advise_pool(explaining); break;
+    case WAFER__JOB__REASON__QuotaUser: advise_quota(explaining, QUOTA_USER); break;
+    case WAFER__JOB__REASON__QuotaProject: advise_quota(explaining, QUOTA_PROJECT); break;
     case WAFER__JOB__REASON__QueueStopped:
         if (can_operate(explaining, WAFER__ROLE__ACTION__queues))
             advise(explaining, text_copy("start the queue again"),
@@ -305,6 +319,18 @@ static void add_check(struct explaining *explaining, Wafer__Job__Reason reason, 
     check->text = text;
 }
 
+static void explain_quota(struct explaining *explaining, enum quota_kind kind,
+                          Wafer__Job__Reason reason, const char *whose)
+{
+    const struct quota *quota = job_quota(explaining->job, kind);
+
+    if (quota && quota->limits.systems != QUOTA_UNLIMITED &&
+        explaining->ret->job->reason->code != reason)
+        add_check(explaining, reason,
+                  text_format("quota of its %s (%u of %u systems used)", whose, quota->used,
+                              quota->limits.systems));
+}
+
 /* Every reason of this version but the primary one, with the fact that says whether it holds. */
 static void explain_checks(struct explaining *explaining)
 {
@@ -346,6 +372,8 @@ static void explain_checks(struct explaining *explaining)
         add_check(explaining, WAFER__JOB__REASON__ArrayLimit,
                   text_format("array limit (%u of %u run)", job->array->running,
                               job->spec->terms.array_parallel));
+    explain_quota(explaining, QUOTA_USER, WAFER__JOB__REASON__QuotaUser, "user");
+    explain_quota(explaining, QUOTA_PROJECT, WAFER__JOB__REASON__QuotaProject, "project");
     if (primary != WAFER__JOB__REASON__CheckpointBlocked && job->state.attempt)
         add_check(explaining, WAFER__JOB__REASON__CheckpointBlocked,
                   text_copy("verification of its newest checkpoint"));

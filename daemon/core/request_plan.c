@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "core/accounts.h"
 #include "core/dependencies.h"
 #include "core/request.h"
 #include "core/schedule.h"
 
 /* A job as it would be; no object of the state. */
-static struct job *imagine(struct request *request, ProtobufCBinaryData packed,
-                           const struct planned *planned)
+static struct job *imagine(struct request *request, const struct planned *planned)
 {
     struct core *core = request->core;
     struct job *job = NEW(struct job);
@@ -23,11 +23,12 @@ static struct job *imagine(struct request *request, ProtobufCBinaryData packed,
     job->state.n_after = planned->after_count;
     if (planned->resumed_from)
         SET(&job->state, resumed_from, planned->resumed_from);
-    job->spec = spec_intern(core, packed.data, packed.len);
+    job->spec = spec_intern(core, planned->packed.data, planned->packed.len);
     job->waiting_since_us = core->now_us;
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->parked_link);
+    account_join(core, job);
     return job;
 }
 
@@ -64,7 +65,7 @@ static Wafer__Plan *plan_new(struct request *request, struct job *job)
     Wafer__Plan *plan = NEW(Wafer__Plan);
 
     wafer__plan__init(plan);
-    schedule_add(core, job);
+    schedule_imagine(core, job);
     plan->explanation = explanation_new(request, job);
     plan->starts_now = job->entry.chunk && !pool->stopped && !core->journal_full &&
                        scheduler_would_start(pool->scheduler, &job->entry, core->now_us);
@@ -85,16 +86,14 @@ void on_plan(struct request *request)
     const Wafer__JobSpec *spec = request->message->plan->spec;
     struct planned planned;
 
-    size_t length = wafer__job_spec__get_packed_size(spec);
-    owned(free) uint8_t *bytes = memory_new(length);
-    wafer__job_spec__pack(spec, bytes);
-    ProtobufCBinaryData packed = { length, bytes };
-    if (!plan_read(request, spec, packed, &planned))
+    if (!plan_read(request, spec, &planned))
         return;
-    struct job *job = imagine(request, packed, &planned);
+    struct job *job = imagine(request, &planned);
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_PLAN);
     response->plan = plan_new(request, job);
+    account_leave(request->core, job);
     spec_release(request->core, job->spec);
+    free(planned.packed.data);
     dependencies_free(planned.after, planned.after_count);
     free(job);
     effect_reply(request->core, request->input, response);

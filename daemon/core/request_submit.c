@@ -10,6 +10,15 @@
 
 /* ---- submit ---- */
 
+static ProtobufCBinaryData pack(const Wafer__JobSpec *spec) /* the caller frees .data */
+{
+    size_t length = wafer__job_spec__get_packed_size(spec);
+    uint8_t *bytes = memory_new(length);
+
+    wafer__job_spec__pack(spec, bytes);
+    return (ProtobufCBinaryData){ length, bytes };
+}
+
 static uint64_t key_hash(uid_t uid, const char *key)
 {
     owned(free) char *text = text_format("%u:%s", (unsigned)uid, key);
@@ -330,6 +339,16 @@ static bool nothing_to_do(struct request *request, const struct job_terms *terms
     return true;
 }
 
+/* Whom a new job would be counted for. */
+static struct quota_party party_of(const struct request *request, const Wafer__JobSpec *spec,
+                                   const char *queue)
+{
+    return (struct quota_party){ .uid = request->uid,
+                                 .project = spec->project,
+                                 .pool = queue ? core_pool(request->core, queue)
+                                               : &request->core->pools[0] };
+}
+
 /* What the job would start from. False: answered. */
 static bool find_origin(struct request *request, const struct job_terms *terms,
                         struct submission *submission)
@@ -350,13 +369,50 @@ static bool find_origin(struct request *request, const struct job_terms *terms,
     return true;
 }
 
+static void spec_freep(Wafer__JobSpec **spec)
+{
+    if (*spec)
+        wafer__job_spec__free_unpacked(*spec, NULL);
+}
+
+/* A copy with the limit that a job without one gets; NULL: it has one, or gets none. */
+static Wafer__JobSpec *complete(const struct request *request, const Wafer__JobSpec *spec,
+                                const char *queue)
+{
+    const struct quota_party party = party_of(request, spec, queue);
+    int64_t limit_us = spec->limit ? 0 : quotas_default_limit_us(request->core, &party);
+
+    if (!limit_us)
+        return NULL;
+    Wafer__JobSpec *completed = MESSAGE_COPY(spec);
+    quotas_set_limit(completed, limit_us);
+    return completed;
+}
+
+/* False: refused. */
+static bool quotas_allow_new(struct request *request, const Wafer__JobSpec *spec, const char *queue,
+                             const struct submission *submission)
+{
+    const struct job_terms *terms = submission->terms;
+    const struct quota_party party = party_of(request, spec, queue);
+    bool is_array = !submission->array_index && terms->array_first <= terms->array_last;
+    const struct quota_demand demand = {
+        .systems = submission->systems_count ? submission->systems_count : terms->systems_count,
+        .limit_us = terms->limit_us,
+        .elements = is_array ? (uint64_t)terms->array_last - terms->array_first + 1 : 1,
+    };
+
+    return quotas_allow(request, 0, &party, &demand);
+}
+
 /* A new job, and no repetition of one: what depends on the moment. False: answered. */
 static bool read_submission(struct request *request, const Wafer__JobSpec *spec,
                             struct submission *submission)
 {
     const struct job_terms *terms = submission->terms;
 
-    return deadline_is_ahead(request, 0, terms, terms->limit_us ? terms->limit_us : INT64_MAX) &&
+    return quotas_allow_new(request, spec, spec->queue, submission) &&
+           deadline_is_ahead(request, 0, terms, terms->limit_us ? terms->limit_us : INT64_MAX) &&
            find_origin(request, terms, submission) &&
            dependencies_read(request, spec, &submission->after, &submission->after_count);
 }
@@ -369,11 +425,10 @@ void on_submit(struct request *request)
                                      .key = asked->key,
                                      .held = asked->has_hold && asked->hold };
 
-    size_t length = wafer__job_spec__get_packed_size(asked->spec);
-    owned(free) uint8_t *packed = memory_new(length);
-    wafer__job_spec__pack(asked->spec, packed);
-    submission.packed = (ProtobufCBinaryData){ length, packed };
-    if (!schema_allows(request, asked->spec, submission.packed))
+    const ProtobufCBinaryData packed = pack(asked->spec);
+    owned(free) uint8_t *bytes = packed.data;
+    submission.packed = packed;
+    if (!schema_allows(request, asked->spec, packed))
         return;
     submission.checked = true;
     job_terms(asked->spec, &terms);
@@ -381,29 +436,39 @@ void on_submit(struct request *request)
         return;
     if (asked->key) {
         submission.key_hash = key_hash(request->uid, asked->key);
-        submission.body_hash = hash64(packed, length);
+        submission.body_hash = hash64(packed.data, packed.len);
         if (answer_key(request, asked->key, submission.key_hash, submission.body_hash))
             return;
     }
-    /* Who asks again hears of his job, whatever the time is by now. */
+    /* Who asks again hears of his job, whatever the time and the limits are by now. */
+    owned(spec_free) Wafer__JobSpec *completed = complete(request, asked->spec, asked->spec->queue);
+    owned(free) uint8_t *completed_bytes = NULL;
+    if (completed) {
+        job_terms(completed, &terms);
+        submission.packed = pack(completed);
+        completed_bytes = submission.packed.data;
+    }
     if (!read_submission(request, asked->spec, &submission))
         return;
     submit(request, &submission);
     dependencies_free(submission.after, submission.after_count);
 }
 
-bool plan_read(struct request *request, const Wafer__JobSpec *spec, ProtobufCBinaryData packed,
-               struct planned *ret)
+bool plan_read(struct request *request, const Wafer__JobSpec *spec, struct planned *ret)
 {
     struct job_terms terms;
     struct submission submission = { .terms = &terms };
+    owned(spec_free) Wafer__JobSpec *completed = complete(request, spec, spec->queue);
+    const ProtobufCBinaryData packed = pack(completed ? completed : spec);
+    owned(free) uint8_t *bytes = packed.data;
 
     if (!schema_allows(request, spec, packed))
         return false;
-    job_terms(spec, &terms);
+    job_terms(completed ? completed : spec, &terms);
     if (!site_allows(request, spec, &terms) || !read_submission(request, spec, &submission))
         return false;
-    *ret = (struct planned){ .resumed_from = submission.resumed_from,
+    *ret = (struct planned){ .packed = { packed.len, TAKE(bytes) },
+                             .resumed_from = submission.resumed_from,
                              .after = submission.after,
                              .after_count = submission.after_count };
     return true;
@@ -489,7 +554,8 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
 
     if (!find_start(request, ended, checkpoints, count, &origins, &submission))
         return;
-    Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, packed.len, packed.data);
+    owned(spec_free) Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, packed.len, packed.data);
+    owned(free) uint8_t *bytes = NULL;
     if (!spec) {
         refuse(request, ended->id, "E_INTERNAL", EX_SOFTWARE, NULL,
                text_copy("what the job was submitted with cannot be read"));
@@ -500,16 +566,38 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
         submission.key_hash = key_hash(request->uid, asked->key);
         submission.body_hash = hash64(packed.data, packed.len) ^ ended->id;
     }
-    const struct pool *pool =
-        core_pool(request->core, submission.queue ? submission.queue
-                                 : terms.queue    ? terms.queue
-                                                  : request->core->pools[0].name);
-    if (may_submit(request, spec, &terms) && (!pool || class_fits(request, pool, terms.level)) &&
-        (!asked->key ||
-         !answer_key(request, asked->key, submission.key_hash, submission.body_hash)) &&
+    const char *queue = submission.queue ? submission.queue : terms.queue;
+    const struct quota_party party = party_of(request, spec, queue);
+    if (!may_submit(request, spec, &terms) ||
+        (party.pool && !class_fits(request, party.pool, terms.level)) ||
+        (asked->key && answer_key(request, asked->key, submission.key_hash, submission.body_hash)))
+        return;
+    if (!spec->limit && quotas_default_limit_us(request->core, &party)) {
+        quotas_set_limit(spec, quotas_default_limit_us(request->core, &party));
+        job_terms(spec, &terms);
+        submission.packed = pack(spec);
+        bytes = submission.packed.data;
+    }
+    if (quotas_allow_new(request, spec, queue, &submission) &&
         (submission.weights_only || !nothing_to_do(request, &terms, submission.origin)))
         submit(request, &submission);
-    wafer__job_spec__free_unpacked(spec, NULL);
+}
+
+/* Other systems, or another queue, must be within what there may be. False: refused. */
+static bool resume_is_within(struct request *request, const struct job *job)
+{
+    const Wafer__ResumeRequest *asked = request->message->resume;
+    struct quota_party party = job_party(request->core, job);
+    const struct quota_demand demand = {
+        .systems = asked->has_systems ? asked->systems
+                   : asked->pool      ? job_systems_wanted(job)
+                                      : 0,
+        .limit_us = asked->pool ? job->spec->terms.limit_us : 0,
+    };
+
+    if (asked->pool)
+        party.pool = core_pool(request->core, asked->pool);
+    return quotas_allow(request, job->state.id, &party, &demand);
 }
 
 static void resume_live(struct request *request, struct job *job)
@@ -530,6 +618,8 @@ static void resume_live(struct request *request, struct job *job)
                            (unsigned long long)id, (unsigned long long)step));
         return;
     }
+    if (!resume_is_within(request, job))
+        return;
     if (job_has_systems(job))
         requeue(request, job, "resume");
     next = job->state;

@@ -131,6 +131,10 @@ static bool change_make(struct request *request, const struct job *job, struct c
     bind_errors_done(&errors);
     if (!good)
         return false;
+    const struct quota_party party = job_party(request->core, job);
+    if (!change.spec->limit && quotas_default_limit_us(request->core, &party) &&
+        before->limit_us) /* it is being taken away */
+        quotas_set_limit(change.spec, quotas_default_limit_us(request->core, &party));
     job_terms(change.spec, &change.terms);
     change.other_count = change.terms.systems_count != before->systems_count;
     change.other_limit = change.terms.limit_us != before->limit_us;
@@ -150,6 +154,19 @@ static bool change_make(struct request *request, const struct job *job, struct c
     return true;
 }
 
+/* What does not change may be what it is. */
+static bool change_is_within(struct request *request, const struct job *job,
+                             const struct change *change)
+{
+    const struct quota_party party = job_party(request->core, job);
+    const struct quota_demand demand = {
+        .systems = change->other_count ? change->terms.systems_count : 0,
+        .limit_us = change->other_limit ? change->terms.limit_us : 0,
+    };
+
+    return quotas_allow(request, job->state.id, &party, &demand);
+}
+
 /* May this job become that? `change` is made anew where it is of another spec: the elements of an
  * array nearly always share one. */
 static bool may_change(struct request *request, const struct job *job, struct change *change)
@@ -161,6 +178,8 @@ static bool may_change(struct request *request, const struct job *job, struct ch
             return false;
     if (!(change->spec && digest_is_equal(&change->from, &job->spec->digest)) &&
         !change_make(request, job, change))
+        return false;
+    if (!change_is_within(request, job, change))
         return false;
     if (change->other_limit && !limit_is_ahead(request, job, change->terms.limit_us))
         return false;

@@ -158,6 +158,12 @@ static int own_obstacle(const struct core *core, const struct job *job, const st
     return -1;
 }
 
+bool job_comes_before(const struct job *a, const struct job *b)
+{
+    return priority_of(a) < priority_of(b) ||
+           (priority_of(a) == priority_of(b) && a->state.id < b->state.id);
+}
+
 /* The first job of the pool that nothing of its own keeps from starting. */
 static const struct job *head_of(const struct pool *pool)
 {
@@ -252,35 +258,9 @@ static int64_t planned_limit_us(const struct job *job)
     return left_us > 0 ? left_us : 0;
 }
 
-/* To the scheduler if nothing of its own keeps it from starting, else to those that are looked at
- * again before each pass. */
-static void place_in_queue(struct core *core, struct pool *pool, struct job *job)
-{
-    widest_now(core, pool);
-    int obstacle = own_obstacle(core, job, pool, &pool->widest);
-    /* Of who is parked too: what would its place be? */
-    job->entry.number = job->state.id;
-    job->entry.bucket = (uint16_t)priority_of(job);
-    job->entry.submitted_us = job->state.submitted_us;
-    job->entry.limit_us = planned_limit_us(job);
-    if (scheduler_rules(pool->scheduler)->order == SCHEDULE_ORDER_POLICY)
-        job->entry.score = score_entry(core, &job->entry);
-    if (obstacle == WAFER__JOB__REASON__ArrayLimit || (obstacle < 0 && array_is_full(job))) {
-        park(&job->array->parked, job);
-    } else if (obstacle >= 0 && is_dormant((Wafer__Job__Reason)obstacle)) {
-        list_push_tail(&pool->dormant, &job->parked_link);
-    } else if (obstacle >= 0) {
-        park(&pool->parked, job);
-    } else {
-        job->entry.systems = systems_for(job, &pool->widest);
-        scheduler_wait(pool->scheduler, &job->entry);
-        if (job->array)
-            job->array->waiting++;
-    }
-}
-
 static void take_from_queue(struct core *core, struct pool *pool, struct job *job)
 {
+    quotas_withdraw(core, job);
     if (!job->entry.chunk) {
         list_remove(&job->parked_link);
         return;
@@ -292,6 +272,73 @@ static void take_from_queue(struct core *core, struct pool *pool, struct job *jo
     }
 }
 
+/* It waits with the scheduler. */
+static void admit(struct pool *pool, struct job *job)
+{
+    scheduler_wait(pool->scheduler, &job->entry);
+    quotas_admit(job);
+    if (job->array)
+        job->array->waiting++;
+}
+
+/* To the scheduler if nothing of its own keeps it from starting, else to those that are looked at
+ * again before each pass, or once what keeps them gives way. */
+static void place(struct core *core, struct pool *pool, struct job *job)
+{
+    widest_now(core, pool);
+    int obstacle = own_obstacle(core, job, pool, &pool->widest);
+    /* Of who is parked too: what would its place be? */
+    job->entry.number = job->state.id;
+    job->entry.bucket = (uint16_t)priority_of(job);
+    job->entry.submitted_us = job->state.submitted_us;
+    job->entry.limit_us = planned_limit_us(job);
+    if (scheduler_rules(pool->scheduler)->order == SCHEDULE_ORDER_POLICY)
+        job->entry.score = score_entry(core, &job->entry);
+    if (!job->has_claim) /* which is for as many as it was laid for */
+        job->entry.systems = systems_for(job, &pool->widest);
+    struct quota *quota = obstacle < 0 ? quotas_obstacle(job) : NULL;
+    if (obstacle == WAFER__JOB__REASON__ArrayLimit || (obstacle < 0 && array_is_full(job))) {
+        park(&job->array->parked, job);
+    } else if (obstacle >= 0 && is_dormant((Wafer__Job__Reason)obstacle)) {
+        list_push_tail(&pool->dormant, &job->parked_link);
+        if (job->has_claim)
+            quotas_admit(job); /* as before it was laid: the systems are as good as its own */
+    } else if (obstacle >= 0) {
+        park(&pool->parked, job);
+    } else if (quota) {
+        quota_park(quota, job);
+    } else {
+        admit(pool, job);
+    }
+}
+
+/* The jobs behind it that its quotas have no room for any more wait with the scheduler no longer.
+ */
+static void put_off_others(struct core *core, const struct job *job)
+{
+    struct list put_off;
+
+    list_init(&put_off);
+    for (struct job *other; (other = quotas_excess(job));) {
+        take_from_queue(core, job_pool(core, other), other);
+        list_push_tail(&put_off, &other->parked_link);
+    }
+    list_foreach_safe (&put_off, link) {
+        struct job *other = parked_job(link);
+        list_remove(link);
+        place(core, job_pool(core, other), other);
+        if (other->admitted)
+            put_off_others(core, other);
+    }
+}
+
+static void place_in_queue(struct core *core, struct pool *pool, struct job *job)
+{
+    place(core, pool, job);
+    if (job->admitted)
+        put_off_others(core, job);
+}
+
 void schedule_add(struct core *core, struct job *job)
 {
     struct pool *pool = job_pool(core, job);
@@ -299,6 +346,14 @@ void schedule_add(struct core *core, struct job *job)
     if (!pool)
         return; /* the site no longer has its queue; schedule_explain() says so */
     place_in_queue(core, pool, job);
+    pool->queued++;
+}
+
+void schedule_imagine(struct core *core, struct job *job)
+{
+    struct pool *pool = job_pool(core, job);
+
+    place(core, pool, job);
     pool->queued++;
 }
 
@@ -389,10 +444,20 @@ static char *ahead_text(const struct core *core, const struct pool *pool, const 
                          : "it would delay the job ahead of it");
 }
 
+/* Of a queue there is none of its own: to those who wait there are as many systems as it may use.
+ */
+static Wafer__Job__Reason quota_reason(const struct quota *quota)
+{
+    return quota->kind == QUOTA_USER      ? WAFER__JOB__REASON__QuotaUser
+           : quota->kind == QUOTA_PROJECT ? WAFER__JOB__REASON__QuotaProject
+                                          : WAFER__JOB__REASON__Resources;
+}
+
 static void explain(const struct core *core, const struct job *job, const struct job *ahead,
                     struct wait *ret)
 {
     const struct pool *pool = job_pool(core, job);
+    const struct quota *quota;
 
     ret->blocker_job = 0;
     ret->detail = NULL;
@@ -445,6 +510,9 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->detail = text_format("%s; next try in %lld s",
                                   job->state.detail ? job->state.detail : "it failed before",
                                   (long long)wait_s);
+    } else if (!job->entry.chunk && (quota = quotas_obstacle(job))) {
+        ret->reason = quota_reason(quota);
+        ret->detail = quota_text(core, quota, job, &ret->blocker_job);
     } else if (ahead && ahead != job && scheduler_ahead(pool->scheduler, &job->entry, 1) > 0) {
         ret->reason = WAFER__JOB__REASON__Priority;
         ret->blocker_job = ahead->state.id;
@@ -505,6 +573,9 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
+    case WAFER__JOB__REASON__QuotaUser: return quota_keeps(job_quota(job, QUOTA_USER), wanted);
+    case WAFER__JOB__REASON__QuotaProject:
+        return job_quota(job, QUOTA_PROJECT) && quota_keeps(job_quota(job, QUOTA_PROJECT), wanted);
     case WAFER__JOB__REASON__Priority: return scheduler_ahead(pool->scheduler, &job->entry, 1) > 0;
     default: return is_kept_by(core, job, pool, &supply, reason);
     }
@@ -585,6 +656,39 @@ static void fill_array(struct core *core, struct array *array)
     }
 }
 
+/* As many wait with the scheduler as there is room for. */
+static void fill_quota(struct core *core, struct quota *quota)
+{
+    quota_settle(core, quota);
+    list_foreach_safe (&quota->parked, link) {
+        struct job *job = parked_job(link);
+        if (quota_is_full(quota))
+            return;
+        if (quotas_obstacle(job) == quota)
+            continue;
+        list_remove(link);
+        place_in_queue(core, job_pool(core, job), job);
+    }
+}
+
+/* Who is put off for another may leave room in an array or a quota in turn. */
+static void fill(struct core *core)
+{
+    for (;;) {
+        if (!list_is_empty(&core->open_arrays)) {
+            struct array *array = CONTAINER_OF(core->open_arrays.next, struct array, open_link);
+            list_remove(&array->open_link);
+            fill_array(core, array);
+        } else if (!list_is_empty(&core->open_quotas)) {
+            struct quota *quota = CONTAINER_OF(core->open_quotas.next, struct quota, open_link);
+            list_remove(&quota->open_link);
+            fill_quota(core, quota);
+        } else {
+            return;
+        }
+    }
+}
+
 void schedule_pass(struct core *core)
 {
     rescore(core);
@@ -592,11 +696,7 @@ void schedule_pass(struct core *core)
         review_all(core, &core->pools[i]);
         unpark(core, &core->pools[i]);
     }
-    while (!list_is_empty(&core->open_arrays)) {
-        struct array *array = CONTAINER_OF(core->open_arrays.next, struct array, open_link);
-        list_remove(&array->open_link);
-        fill_array(core, array);
-    }
+    fill(core);
     for (size_t i = 0; i < core->pool_count; i++) {
         struct pool *pool = &core->pools[i];
         preemption_start(core, pool);

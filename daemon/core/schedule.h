@@ -21,6 +21,8 @@ struct system;
 struct wait;
 
 void schedule_add(struct core *core, struct job *job); /* it is PENDING */
+/* The same, but nobody is put off for it: until schedule_remove(), and no pass may come before. */
+void schedule_imagine(struct core *core, struct job *job);
 void schedule_remove(struct core *core, struct job *job);
 void schedule_run(struct core *core, struct job *job);  /* it holds systems */
 void schedule_done(struct core *core, struct job *job); /* not any more, or until it runs anew */

@@ -6,6 +6,7 @@
  *   - a job's `state.systems` is the only truth about who holds a system; system->job follows it
  *   - a PENDING job of a pool that the site has waits with the pool's scheduler or is parked, in
  *     exactly one list; any other does neither
+ *   - a job is counted by the quotas of its user, its project and its queue
  *   - the scheduler of a pool has a domain for each host, and knows of every job that holds systems
  *   - what is marked live is neither journaled nor hashed
  */
@@ -20,6 +21,7 @@
 #include "base/map.h"
 #include "core/core.h"
 #include "core/preemption.h"
+#include "core/quotas.h"
 #include "core/scheduler.h"
 #include "core/score.h"
 #include "core/timers.h"
@@ -60,6 +62,29 @@ struct array {
     struct list open_link;     /* core->open_arrays: there may be room again */
 };
 
+/* That of an admitted job with one quota. */
+struct quota_seat {
+    struct list link; /* quota->waiting */
+    struct job *job;
+};
+
+/* What one user, project or queue uses of what it may. */
+struct quota {
+    enum quota_kind kind;
+    uid_t uid;             /* QUOTA_USER */
+    char *name;            /* QUOTA_PROJECT; of a queue: borrowed */
+    struct quota *next;    /* of a project with the same hash */
+    size_t accounts;       /* with jobs */
+    uint64_t pending;      /* jobs that wait or are held */
+    uint64_t running;      /* jobs that hold systems ... */
+    uint32_t used;         /* ... and how many */
+    uint32_t admitted;     /* systems that those of `waiting` want */
+    struct list waiting;   /* quota_seat->link, as they are considered */
+    struct list parked;    /* job->parked_link, likewise */
+    struct list open_link; /* core->open_quotas: there may be room again */
+    struct quota_limits limits;
+};
+
 struct checkpoint {
     Wafer__CheckpointState state;
     struct hash hash;
@@ -85,6 +110,7 @@ struct account {
     /* live, or following from jobs */
     size_t jobs;
     uint64_t systems;
+    struct quota *quotas[QUOTA_KINDS];  /* while it has jobs; NULL: it has none such */
     int64_t share, of_project, of_user; /* when scores were last computed; in millionths */
     struct list holders;                /* job->parked_link, of those that have systems */
 };
@@ -127,7 +153,11 @@ struct job {
     unsigned unsettled;      /* checkpoints that are WRITING, WRITTEN, COMMITTED or DELETING */
     struct account *account;
     struct schedule_entry entry;
-    struct list parked_link; /* pool->parked, pool->dormant or array->parked; account->holders */
+    /* pool->parked, pool->dormant, array->parked or quota->parked; account->holders */
+    struct list parked_link;
+    struct quota_seat
+        *seats; /* QUOTA_KINDS of them, while it is admitted by a quota with a limit */
+    bool admitted;
     struct timer timer;
     /* live */
     int64_t waiting_since_us;
@@ -202,6 +232,7 @@ struct pool {
     struct supply widest; /* of one host; `free` is not kept: it follows connections too */
     uint64_t widest_sequence;
     int64_t widest_us;
+    struct quota quota;
     struct supply reviewed; /* `widest` when all its jobs were last looked at */
     bool review_wanted;
     struct forecast forecast;
@@ -242,6 +273,8 @@ struct core {
     struct score_rules score;
     struct score_share *shares;
     size_t share_count;
+    struct quota_rule *quota_rules; /* their names are owned */
+    size_t quota_rule_count;
     struct pool *pools;
     size_t pool_count;
 
@@ -268,6 +301,9 @@ struct core {
     struct news *news;        /* of this step, for them */
     size_t news_count, news_capacity;
     struct list open_arrays;    /* array->open_link */
+    struct map user_quotas;     /* by uid */
+    struct map project_quotas;  /* hash of its name -> the first such */
+    struct list open_quotas;    /* quota->open_link */
     struct list claims;         /* claim->link */
     struct map system_names;    /* hash of its name -> the first such system */
     uint64_t report_count;      /* of reports of all hosts */
@@ -316,6 +352,8 @@ struct key *core_key(const struct core *core, uint64_t hash);
 /* The pool whose queue the job waits in; NULL when the site no longer has it. */
 struct pool *job_pool(const struct core *core, const struct job *job);
 bool pool_takes(const struct pool *pool, Wafer__Label__Level level); /* schedule.c */
+/* schedule.c: in the order in which jobs are considered, as long as nothing else counts. */
+bool job_comes_before(const struct job *a, const struct job *b);
 uint32_t job_systems_wanted(const struct job *job);
 /* From then on a job that waits cannot be over by its deadline; INT64_MAX: it has none. */
 int64_t job_too_late_us(const struct job *job); /* attempts.c */

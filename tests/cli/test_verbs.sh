@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 23
+plan 27
 
 # ---- update ----
 
@@ -35,7 +35,7 @@ ok "a version is a number"
 cat >"$folder/queues" <<'END'
 --- queue_list
 queues: {schema: wafer.queue.list/v1, generated_at: "2026-01-15T09:00:00Z", total: 2, items: [
-  {name: wafer, pool: wafer, platform: cs3, stopped: true, reason: upgrade, pending: 3, held: 1, running: 2, systems: 4, busy: 2, free: 1, drained: 1, down: 0},
+  {name: wafer, pool: wafer, platform: cs3, stopped: true, reason: upgrade, pending: 3, held: 1, running: 2, systems: 4, busy: 2, free: 1, drained: 1, down: 0, limit_max_s: 86400},
   {name: gpu, pool: gpu, platform: h100x8, stopped: false, pending: 0, held: 0, running: 0, systems: 2, busy: 0, free: 2, drained: 0, down: 0}]}
 END
 run queues queue ls
@@ -46,6 +46,10 @@ gpu    h100x8    started        0     0        0  2 of 2 free  -
 2 queues
 END
 ok "queue ls shows jobs, systems, and why one is stopped"
+
+COLUMNS=120 run queues queue ls
+exits 0 && out_has "SYSTEMS       MAX LIMIT  REASON" && out_has "1 of 4 free  1-00:00:00  upgrade"
+ok "and where there is room how long a job may take"
 
 run queues queue ls -o plain
 exits 0 && [ "$(cut -f 1,4,5,9,14 "$folder/out" | head -1)" = "wafer	stopped	3	2	upgrade" ]
@@ -108,6 +112,30 @@ ok "report --format csv has a line for each attempt, and one for all"
 run report report 7 --format json
 exits 0 && [ "$(jq -c '[.schema, .items[0].attempts[0].time.execute_s, .items[0].time.execute_s]' "$folder/out")" = '["wafer.report/v1",null,1500]' ]
 ok "report --format json has null for what is not known"
+
+# ---- quotas ----
+
+cat >"$folder/quotas" <<'END'
+--- quota_show
+quotas: {schema: wafer.quota.list/v1, generated_at: "2026-01-15T09:00:00Z", total: 2, truncated: false, items: [
+  {kind: USER, uid: 0, running: 3, systems_used: 7, systems_max: 8, pending: 2},
+  {kind: PROJECT, name: nlp, running: 1, systems_used: 4, systems_max: 4, pending: 0, pending_max: 10, array_max: 5, limit_max_s: 7200, limit_default_s: 3600}]}
+END
+run quotas quota show
+exits 0 && out_is <<'END'
+KIND     NAME  SYSTEMS  RUNNING  PENDING  ARRAY  MAX LIMIT   DEFAULT
+user     root   7 of 8        3        2      -          -         -
+project  nlp    4 of 4        1  0 of 10      5   02:00:00  01:00:00
+END
+ok "quota show tells what is used of what there may be"
+
+run quotas quota show nlp -o plain
+exits 0 && printf 'user\troot\t3\t7\t8\t2\t-\t-\t-\t-\nproject\tnlp\t1\t4\t4\t0\t10\t5\t7200\t3600\n' | out_is && asked "project: nlp"
+ok "quota show NAME -o plain has a line for each"
+
+run quotas quota show root -o json
+exits 0 && [ "$(jq -c '[.items[0].name, .items[0].pending_max]' "$folder/out")" = '["root",null]' ] && asked "uid: 0"
+ok "a user is asked for by name, and named in the answer"
 
 # ---- whoami ----
 

@@ -5,6 +5,7 @@ TESTS += $(tests_core_tests)
 EXTRA_DIST += tests/core/scenarios
 
 tests_core_test_scenarios_SOURCES = \
+  tests/core/holders.c tests/core/holders.h \
   tests/core/render.c tests/core/render.h \
   tests/core/scenario.c tests/core/scenario.h \
   tests/core/test_scenarios.c
@@ -19,6 +20,7 @@ tests_core_test_requests_CFLAGS = $(TEST_CFLAGS)
 tests_core_test_requests_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
 
 tests_core_test_property_SOURCES = \
+  tests/core/holders.c tests/core/holders.h \
   tests/core/render.c tests/core/render.h \
   tests/core/scenario.c tests/core/scenario.h \
   tests/core/test_property.c
@@ -29,6 +31,7 @@ tests_core_test_property_LDADD = $(CORE_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/core/test_deliveries
 TESTS += tests/core/test_deliveries
 tests_core_test_deliveries_SOURCES = \
+  tests/core/holders.c tests/core/holders.h \
   tests/core/render.c tests/core/render.h \
   tests/core/scenario.c tests/core/scenario.h \
   tests/core/test_deliveries.c

@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/memory.h"
 #include "core/accounts.h"
+#include "holders.h"
 #include "model/bind.h"
 #include "model/job.h"
 #include "model/message.h"
@@ -21,6 +22,7 @@ struct scenario {
     struct core *core, *shadow;
     struct records journal; /* all since the beginning: what a restart replays */
     struct records records; /* of the step */
+    struct holders holders;
     struct effects effects;
     struct buffer text;
     char *answer;
@@ -41,6 +43,8 @@ static struct core_webhook webhooks[] = { { "ops", 0 }, { "nlp", 0 }, { "site", 
 /* `rules backfill=easy`: from then on, also after a restart. */
 static struct schedule_rules rules;
 static struct preempt_rules preempt;
+static struct quota_rule quota_items[8];
+static struct quota_rules quotas = { quota_items, 0 };
 
 static struct core *make_core(void)
 {
@@ -62,7 +66,9 @@ static struct core *make_core(void)
                                         .notify_allow_count = 1 };
 
     ck_assert_int_eq(url_parse("https://hooks.example.org/teams", &allowed, NULL), 0);
-    return core_new(&config);
+    struct core *core = core_new(&config);
+    core_set_quotas(core, &quotas);
+    return core;
 }
 
 /* ---- words of a line ---- */
@@ -117,6 +123,9 @@ static void take(struct scenario *scenario)
         int r = core_apply(scenario->shadow, record, &diag);
         ck_assert_msg(r == 0, "a record cannot be replayed: %s", diag.text);
         render_record(&scenario->text, record);
+        const char *exceeded = holders_add(&scenario->holders, record, &quotas);
+        ck_assert_msg(!exceeded, "record %llu exceeds the quota of %s",
+                      (unsigned long long)record->sequence, exceeded);
         if (record->job_state && record->job_state->id < 64)
             scenario->epochs[record->job_state->id] = record->job_state->epoch;
         if (record->checkpoint)
@@ -664,7 +673,9 @@ static void on_restore(struct scenario *scenario)
     core_free(scenario->shadow);
     scenario->core = make_core();
     scenario->shadow = make_core();
+    holders_done(&scenario->holders);
     for (size_t i = 0; i < at; i++) {
+        holders_add(&scenario->holders, scenario->journal.items[i], &quotas);
         ck_assert_int_eq(core_apply(scenario->core, scenario->journal.items[i], &diag), 0);
         ck_assert_int_eq(core_apply(scenario->shadow, scenario->journal.items[i], &diag), 0);
     }
@@ -757,6 +768,48 @@ static void on_rules(struct scenario *scenario)
     step(scenario);
 }
 
+/* `quotas user:every=s2,p10 project:nlp=s4 queue:wafer=m2h,d1h`: systems at once, pending, array,
+ * maximum and default of limits; from then on, also after a restart. */
+static void on_quotas(struct scenario *scenario)
+{
+    static const char *const kinds[] = { "user", "project", "queue" };
+
+    quotas.count = 0;
+    for (size_t i = 0; i < scenario->count; i++) {
+        static char names[ELEMENTS(quota_items)][32];
+        struct quota_rule *rule = &quota_items[quotas.count];
+        char *name = names[quotas.count], kind[16] = "", value[64] = "";
+        ck_assert_uint_lt(quotas.count, ELEMENTS(quota_items));
+        int r = sscanf(scenario->words[i], "%15[^:]:%31[^=]=%63s", kind, name, value);
+        ck_assert_msg(r == 3, "'%s' is no quota", scenario->words[i]);
+        scenario->used[i] = true;
+        *rule = (struct quota_rule){ .limits = { QUOTA_UNLIMITED, QUOTA_UNLIMITED, QUOTA_UNLIMITED,
+                                                 INT64_MAX, 0 } };
+        while (rule->kind < QUOTA_KINDS && strcmp(kinds[rule->kind], kind) != 0)
+            rule->kind++;
+        ck_assert_msg(rule->kind < QUOTA_KINDS, "'%s' is no kind of quota", kind);
+        rule->every = strcmp(name, "every") == 0;
+        rule->uid = rule->kind == QUOTA_USER ? (uid_t)strtoul(name, NULL, 10) : 0;
+        rule->name = rule->kind == QUOTA_USER || rule->every ? NULL : name;
+        for (char *rest = value, *part; (part = strtok_r(rest, ",", &rest));) {
+            const char *of = strpbrk(part, "0123456789");
+            switch (*part) { /* s8: systems; p: pending; a: array; m: maximum; d: default */
+            case 's': rule->limits.systems = (uint32_t)strtoul(of, NULL, 10); break;
+            case 'p': rule->limits.pending = (uint32_t)strtoul(of, NULL, 10); break;
+            case 'a': rule->limits.array = (uint32_t)strtoul(of, NULL, 10); break;
+            case 'm': rule->limits.limit_max_us = parse_time(of); break;
+            case 'd': rule->limits.limit_default_us = parse_time(of); break;
+            default: ck_abort_msg("'%s' is no limit", part);
+            }
+        }
+        quotas.count++;
+    }
+    core_set_quotas(scenario->core, &quotas);
+    core_set_quotas(scenario->shadow, &quotas);
+    scenario->input.type = INPUT_TIMER;
+    step(scenario);
+}
+
 static const struct {
     const char *verb;
     void (*with_verb)(struct scenario *scenario, const char *verb);
@@ -802,6 +855,7 @@ static const struct {
     { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
     { "rules", .alone = on_rules },
     { "used", .alone = on_account },
+    { "quotas", .alone = on_quotas },
     { "restart", .alone = on_restart },
     { "restore", .alone = on_restore },
 };
@@ -813,6 +867,7 @@ struct scenario *scenario_new(void)
     webhooks[2].on = 0;
     rules = (struct schedule_rules){ .backfill = SCHEDULE_BACKFILL_NONE };
     preempt = (struct preempt_rules){ 0, 0 };
+    quotas.count = 0;
     scenario->core = make_core();
     scenario->shadow = make_core();
     core_recover(scenario->core, 0, 0, &scenario->records, &scenario->effects);
@@ -826,6 +881,7 @@ struct scenario *scenario_free(struct scenario *scenario)
     core_free(scenario->shadow);
     records_clear(&scenario->journal);
     records_clear(&scenario->records);
+    holders_done(&scenario->holders);
     buffer_done(&scenario->text);
     free(scenario->answer);
     free(scenario);

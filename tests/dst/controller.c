@@ -28,6 +28,18 @@ static struct preempt_rules preempt_of(const struct world *world)
     return all[world->seed / 7 % 4];
 }
 
+/* Of each user; every job of these worlds fits. */
+static struct quota_rules quotas_of(const struct world *world)
+{
+    static const struct quota_rule all[] = {
+        { QUOTA_USER, true, 0, NULL, { 5, QUOTA_UNLIMITED, QUOTA_UNLIMITED, INT64_MAX, 0 } },
+        { QUOTA_USER, true, 0, NULL, { 6, QUOTA_UNLIMITED, QUOTA_UNLIMITED, INT64_MAX, 0 } },
+    };
+    size_t which = world->seed / 5 % 3;
+
+    return (struct quota_rules){ &all[which % 2], which < 2 };
+}
+
 static struct core *make_core(const struct world *world)
 {
     static const struct core_pool pools[] = { { "wafer", "wafer-test", 3600000000, "EUR", 0 },
@@ -42,7 +54,11 @@ static struct core *make_core(const struct world *world)
                                         .webhooks = &webhook,
                                         .webhook_count = 1 };
 
-    return core_new(&config);
+    struct core *core = core_new(&config);
+    const struct quota_rules quotas = quotas_of(world);
+
+    core_set_quotas(core, &quotas);
+    return core;
 }
 
 static void check_hash(struct world *world, const struct core *core, const uint8_t *wanted,
@@ -81,6 +97,24 @@ static void note(struct world *world, struct ledger *ledger, const Wafer__Record
         world_fail(world, "record %llu: %s", (unsigned long long)record->sequence, wrong);
 }
 
+/* Whoever's job is granted has no more systems than the quota says, after each grant. */
+static void check_quota(struct world *world, const struct ledger *ledger,
+                        const Wafer__JobState *granted)
+{
+    const struct quota_rules quotas = quotas_of(world);
+    uint64_t used = 0;
+    size_t cursor = 0;
+
+    if (!quotas.count)
+        return;
+    for (struct ledger_job *job; (job = map_next(&ledger->jobs, &cursor));)
+        if (job->state->uid == granted->uid && !job->unsure)
+            used += job->state->n_systems;
+    if (used > quotas.items->limits.systems)
+        world_fail(world, "user %u has %llu systems, of at most %u", granted->uid,
+                   (unsigned long long)used, quotas.items->limits.systems);
+}
+
 static void append(struct world *world, const Wafer__Record *record)
 {
     struct controller *controller = &world->controller;
@@ -104,6 +138,8 @@ static void append(struct world *world, const Wafer__Record *record)
                    (unsigned long long)record->sequence, diag.text);
     core_hash(controller->shadow, entry->hash);
     note(world, &controller->ledger, read);
+    if (read->kind == WAFER__RECORD_KIND__JOB_GRANTED)
+        check_quota(world, &controller->ledger, read->job_state);
     wafer__record__free_unpacked(read, NULL);
 }
 
