@@ -43,6 +43,7 @@ enum flag_id {
     /* understood by every verb */
     FLAG_SOCKET,
     FLAG_SERVER,
+    FLAG_AS,
     FLAG_OUTPUT,
     FLAG_NO_HEADER,
     FLAG_COLOR,

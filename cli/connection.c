@@ -89,8 +89,8 @@ static int open_ssh(const struct command *command, struct connection *connection
 
     if (exit)
         return exit;
-    int r = client_attach(fd, command->ssh_host, PROGRAM, timeout_ms(command, SSH_TIMEOUT_MS),
-                          &connection->client, diag);
+    int r = client_attach(fd, command->ssh_host, PROGRAM, command->values[FLAG_AS],
+                          timeout_ms(command, SSH_TIMEOUT_MS), &connection->client, diag);
     if (r != -EPIPE)
         return r;
     exit = ssh_tell_end(command, connection->ssh);
@@ -103,10 +103,11 @@ static int try_open(const struct command *command, struct connection **ret, stru
     owned(connection_close) struct connection *connection = NEW(struct connection);
 
     connection->command = command;
-    int r = command->ssh_host ? open_ssh(command, connection, diag)
-                              : client_connect(command->socket_path, PROGRAM,
-                                               timeout_ms(command, CONNECT_TIMEOUT_MS),
-                                               &connection->client, diag);
+    int r =
+        command->ssh_host
+            ? open_ssh(command, connection, diag)
+            : client_connect(command->socket_path, PROGRAM, command->values[FLAG_AS],
+                             timeout_ms(command, CONNECT_TIMEOUT_MS), &connection->client, diag);
     if (r == 0)
         *ret = TAKE(connection);
     return r;

@@ -26,6 +26,8 @@ void event_line_print(const struct command *command, const Wafer__Event *event, 
         buffer_format(&line, "  %s", event->system);
     if (event->has_uid)
         buffer_format(&line, "  by %s", user_name(event->uid));
+    if (event->role)
+        buffer_format(&line, " as %s", event->role);
     if (has_cause)
         buffer_format(&line, "  %s", cause_name(event->cause));
     if (event->text && *event->text)
@@ -49,6 +51,7 @@ static void print_plain(const ProtobufCMessage *item)
     output_text(&record, event->has_uid ? user_name(event->uid) : NULL);
     output_text(&record, event->has_cause && event->cause ? cause_name(event->cause) : NULL);
     output_text(&record, event->text);
+    output_text(&record, event->role);
     output_end(&record);
 }
 

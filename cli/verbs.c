@@ -6,6 +6,7 @@
 const struct flag flags[FLAGS] = {
     [FLAG_SOCKET] = { "socket", 0, "PATH", false, "the controller's socket" },
     [FLAG_SERVER] = { "server", 0, "URL", false, "the controller: unix:PATH or ssh://[USER@]HOST" },
+    [FLAG_AS] = { "as", 0, "ROLE", false, "act with this one of your roles alone" },
     [FLAG_OUTPUT] = { "output", 'o', "FORMAT", false,
                       "table, wide, json, ndjson, yaml, name, plain, cols=KEY,..." },
     [FLAG_NO_HEADER] = { "no-header", 0, NULL, false, "tables without their first line" },

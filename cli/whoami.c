@@ -40,6 +40,7 @@ static void print_plain(const Wafer__Whoami *who)
     output_text(&record, names);
     output_text(&record, roles);
     output_text(&record, clearance_name(who));
+    output_text(&record, who->role);
     output_end(&record);
 }
 
@@ -53,6 +54,8 @@ static void print_page(const struct command *command, const Wafer__Whoami *who)
                  who->gid);
     page_field(command, "groups", names);
     page_field(command, "roles", roles);
+    if (who->role)
+        page_field(command, "acts as", who->role);
     if (who->has_clearance)
         page_field(command, "clearance", clearance_name(who));
     if (limits)

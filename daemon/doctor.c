@@ -299,7 +299,7 @@ static void check_socket(struct doctor *doctor, const struct store_check *state)
     struct client *client;
     struct diag diag;
 
-    if (client_connect(path, DAEMON_PROGRAM, ANSWER_MS, &client, &diag) == 0) {
+    if (client_connect(path, DAEMON_PROGRAM, NULL, ANSWER_MS, &client, &diag) == 0) {
         const char *program = client_peer_program(client);
         bool same = strcmp(program, DAEMON_PROGRAM) == 0;
         find(doctor, "socket", OK, NULL, "%s answers at %s", program, path);

@@ -39,7 +39,7 @@ struct session {
     struct sessions *sessions;
     struct link *connection;
     uint64_t client;
-    struct subject subject; /* owns its groups */
+    struct subject subject; /* owns its groups and role */
     unsigned in_flight;     /* requests without their (last) answer */
     bool serial;            /* the last one may be answered at length: nothing more before that */
     bool closing;
@@ -89,6 +89,7 @@ static void session_free(struct session *session)
     if (sessions->listener)
         listener_gone(sessions->listener, session->subject.uid);
     free((gid_t *)session->subject.groups);
+    free((char *)session->subject.role);
     free(session);
 }
 
@@ -346,6 +347,13 @@ static void on_frame(struct link *link, void *userdata, const uint8_t *bytes, si
     pause_if_busy(session);
 }
 
+static void on_ready(struct link *link, void *userdata, const Wafer__Hello *peer)
+{
+    struct session *session = userdata;
+
+    session->subject.role = text_copy(peer->role);
+}
+
 static void on_closed(struct link *link, void *userdata, int error, const char *why)
 {
     struct session *session = userdata;
@@ -358,7 +366,9 @@ static void on_closed(struct link *link, void *userdata, int error, const char *
 static int on_accept(struct listener *listener, void *userdata, int fd, uid_t uid, gid_t gid,
                      pid_t pid)
 {
-    static const struct link_ops ops = { .on_frame = on_frame, .on_closed = on_closed };
+    static const struct link_ops ops = { .on_ready = on_ready,
+                                         .on_frame = on_frame,
+                                         .on_closed = on_closed };
     static const struct link_limits limits = {
         .receive_bytes = LIMIT_REQUEST_BYTES,
         .send_bytes = LIMIT_RESPONSE_BYTES + LIMIT_OUTPUT_BYTES,

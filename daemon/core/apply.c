@@ -641,6 +641,8 @@ void core_record(struct core *core, Wafer__Record *draft)
     deliveries_owe(core, draft); /* what says so may leave memory with this record */
     draft->sequence = core->sequence + 1;
     draft->time_us = core->now_us;
+    if (draft->has_uid)
+        draft->role = (char *)core->asking_role;
 
     /* The copy is made first: applying may free what the draft borrows. */
     Wafer__Record *record = MESSAGE_COPY(draft);

@@ -75,6 +75,7 @@ static void step_end(struct core *core)
     }
     effects_answer_jobs(core);
     core->asking = NULL;
+    core->asking_role = NULL;
     deliveries_send(core);
     effects_changed(core);
     core->records = NULL;

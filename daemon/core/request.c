@@ -398,6 +398,12 @@ void request_handle(struct core *core, const struct input *input)
 
     access_rights(core->access, &input->request.subject, core->now_us, &core->rights);
     core->asking = &core->rights;
+    core->asking_role = input->request.subject.role;
+    if (core->asking_role && !core->rights.count) {
+        refuse(&request, 0, "E_DENIED", EXIT_DENIED, NULL,
+               text_format("you do not have the role '%s' (wafer whoami)", core->asking_role));
+        return;
+    }
     if (!verb.handle) {
         refuse(&request, 0, "E_REQUEST", EX_PROTOCOL, NULL,
                text_copy("this controller does not know what was asked for"));

@@ -296,6 +296,7 @@ void on_whoami(struct request *request)
     SET(view, uid, request->uid);
     SET(view, gid, request->input->request.subject.gid);
     add_roles(request->rights, view);
+    view->role = text_copy(request->input->request.subject.role);
     SET(view, clearance, rights_clearance(request->rights));
     view->limits = NEW(Wafer__Whoami__Limits);
     wafer__whoami__limits__init(view->limits);

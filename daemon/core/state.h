@@ -324,6 +324,7 @@ struct core {
     /* of the step that runs */
     struct rights rights;        /* of who asks */
     const struct rights *asking; /* these, or NULL: nobody does */
+    const char *asking_role;     /* which he chose; NULL: all */
     int64_t now_us, mono_us;
     struct records *records;
     struct effects *effects;

@@ -141,12 +141,12 @@ static int next_frame(struct client *client, int64_t deadline_ms, const uint8_t 
 /* ---- the interface ----------------------------------------------------------------------------
  */
 
-static int greet(struct client *client, int64_t deadline_ms, struct diag *diag)
+static int greet(struct client *client, const char *role, int64_t deadline_ms, struct diag *diag)
 {
     const uint8_t *bytes;
     size_t length;
 
-    hello_append(&client->out, client->program);
+    hello_append(&client->out, client->program, role);
     int r = next_frame(client, deadline_ms, &bytes, &length, diag);
     if (r == 0)
         return diag_fail(diag, -ETIMEDOUT,
@@ -157,8 +157,8 @@ static int greet(struct client *client, int64_t deadline_ms, struct diag *diag)
     return hello_read(bytes, length, client->program, &client->peer, diag);
 }
 
-static int begin(int fd, const char *name, const char *program, int timeout_ms, int64_t deadline_ms,
-                 struct client **ret, struct diag *diag)
+static int begin(int fd, const char *name, const char *program, const char *role, int timeout_ms,
+                 int64_t deadline_ms, struct client **ret, struct diag *diag)
 {
     owned(client_free) struct client *client = NEW(struct client);
 
@@ -167,7 +167,7 @@ static int begin(int fd, const char *name, const char *program, int timeout_ms, 
     client->path = text_copy(name);
     client->program = text_copy(program);
     frame_reader_init(&client->in, HELLO_LIMIT_BYTES);
-    int r = greet(client, deadline_ms, diag);
+    int r = greet(client, role, deadline_ms, diag);
     if (r < 0)
         return r;
     client->in.limit = LIMIT_RESPONSE_BYTES;
@@ -176,20 +176,20 @@ static int begin(int fd, const char *name, const char *program, int timeout_ms, 
     return 0;
 }
 
-int client_connect(const char *path, const char *program, int timeout_ms, struct client **ret,
-                   struct diag *diag)
+int client_connect(const char *path, const char *program, const char *role, int timeout_ms,
+                   struct client **ret, struct diag *diag)
 {
     int64_t deadline_ms = deadline(timeout_ms);
     int fd;
     int r = connect_unix(path, timeout_ms, &fd, diag);
 
-    return r < 0 ? r : begin(fd, path, program, timeout_ms, deadline_ms, ret, diag);
+    return r < 0 ? r : begin(fd, path, program, role, timeout_ms, deadline_ms, ret, diag);
 }
 
-int client_attach(int fd, const char *name, const char *program, int timeout_ms,
+int client_attach(int fd, const char *name, const char *program, const char *role, int timeout_ms,
                   struct client **ret, struct diag *diag)
 {
-    return begin(fd, name, program, timeout_ms, deadline(timeout_ms), ret, diag);
+    return begin(fd, name, program, role, timeout_ms, deadline(timeout_ms), ret, diag);
 }
 
 int client_queue(struct client *client, const Wafer__Request *request, struct diag *diag)

@@ -17,13 +17,14 @@
 struct client;
 
 /* Connect and exchange Hellos within `timeout_ms` (< 0: for ever), which is also how long
- * client_send() waits for a controller that takes nothing. */
-int client_connect(const char *path, const char *program, int timeout_ms, struct client **ret,
-                   struct diag *diag);
+ * client_send() waits for a controller that takes nothing. `role` NULL: act with all that the
+ * caller has. */
+int client_connect(const char *path, const char *program, const char *role, int timeout_ms,
+                   struct client **ret, struct diag *diag);
 
 /* The same on a stream that is open already; takes `fd`, which must not block, also on failure.
  * `name` is what messages call the other end. */
-int client_attach(int fd, const char *name, const char *program, int timeout_ms,
+int client_attach(int fd, const char *name, const char *program, const char *role, int timeout_ms,
                   struct client **ret, struct diag *diag);
 struct client *client_free(struct client *client); /* always NULL */
 OWNED_DEFINE(client_free, struct client *);

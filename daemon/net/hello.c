@@ -10,7 +10,7 @@
 #include "net/frame.h"
 #include "net/unpack.h"
 
-void hello_append(struct buffer *buffer, const char *program)
+void hello_append(struct buffer *buffer, const char *program, const char *role)
 {
     Wafer__Hello hello = WAFER__HELLO__INIT;
 
@@ -18,6 +18,7 @@ void hello_append(struct buffer *buffer, const char *program)
     hello.major = NET_MAJOR;
     hello.minor = NET_MINOR;
     hello.program = (char *)program;
+    hello.role = (char *)role;
     assert(strlen(program) <= HELLO_PROGRAM_MAX);
     int r = frame_append(buffer, &hello.base, HELLO_LIMIT_BYTES);
     assert(r == 0);
@@ -53,6 +54,10 @@ int hello_read(const uint8_t *bytes, size_t length, const char *program, Wafer__
     if (!is_printable(peer->program))
         return diag_fail(diag, -EPROTO,
                          "the program in the peer's Hello is not a printable text of 1 to %d bytes",
+                         HELLO_PROGRAM_MAX);
+    if (peer->role && !is_printable(peer->role))
+        return diag_fail(diag, -EPROTO,
+                         "the role in the peer's Hello is not a printable text of 1 to %d bytes",
                          HELLO_PROGRAM_MAX);
     if (!is_understood(peer))
         return diag_fail(diag, -EPROTONOSUPPORT,

@@ -437,7 +437,7 @@ int link_new(sd_event *event, int fd, const char *program, const struct link_lim
     int r = add_sources(link, event);
     if (r < 0)
         return r;
-    hello_append(&link->out, program); /* `wake` is on from the start and sends it */
+    hello_append(&link->out, program, NULL); /* `wake` is on from the start and sends it */
 
     *ret = TAKE(link);
     return 0;

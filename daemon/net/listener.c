@@ -84,7 +84,7 @@ static void refuse(const struct listener *listener, int fd, const char *code, ui
     response.error = &error;
 
     owned(buffer_done) struct buffer out = BUFFER_EMPTY;
-    hello_append(&out, listener->program);
+    hello_append(&out, listener->program, NULL);
     frame_append(&out, &response.base, LIMIT_STRING_BYTES);
     send(fd, buffer_data(&out), out.length, MSG_NOSIGNAL | MSG_DONTWAIT);
 

@@ -314,6 +314,12 @@ static bool names(const struct binding *binding, const struct subject *subject)
     return false;
 }
 
+static bool is_chosen(const struct access *access, const struct binding *binding,
+                      const struct subject *subject)
+{
+    return !subject->role || strcmp(access->roles[binding->role].name, subject->role) == 0;
+}
+
 void access_rights(const struct access *access, const struct subject *subject, int64_t now_us,
                    struct rights *ret)
 {
@@ -323,7 +329,7 @@ void access_rights(const struct access *access, const struct subject *subject, i
     for (size_t i = 0; i < access->binding_count; i++) {
         const struct binding *binding = &access->bindings[i];
         if (binding->not_before_us <= now_us && now_us < binding->not_after_us &&
-            names(binding, subject))
+            is_chosen(access, binding, subject) && names(binding, subject))
             ret->bindings[ret->count++] = (uint8_t)i;
     }
 }

@@ -30,6 +30,7 @@ struct subject {
     gid_t gid;
     const gid_t *groups; /* supplementary ones */
     size_t group_count;
+    const char *role; /* NULL: acts with all roles that he has; else with this one alone */
 };
 
 /* What is acted on: a job, or the job that a submission would make. */

@@ -95,6 +95,7 @@ bool store_event_of(const Wafer__Record *record, Wafer__Event *ret, Wafer__Time 
     ret->system = record->system ? record->system->name : NULL;
     ret->has_uid = record->has_uid;
     ret->uid = record->uid;
+    ret->role = record->role;
     ret->has_cause = record->has_cause;
     ret->cause = record->cause;
     ret->text = (char *)text_of(record);
@@ -122,6 +123,7 @@ static void emit_row(sqlite3_stmt *statement, uint64_t job, event_fn each, void 
     event.has_cause = sqlite3_column_type(statement, 5) != SQLITE_NULL;
     event.cause = (Wafer__Cause)sqlite3_column_int64(statement, 5);
     event.text = (char *)sqlite3_column_text(statement, 6);
+    event.role = (char *)sqlite3_column_text(statement, 7);
     each(userdata, &event);
 }
 
@@ -135,10 +137,10 @@ static int job_events(struct store *store, uint64_t job, size_t limit, event_fn 
         "WITH origin AS (SELECT * FROM submission WHERE job <= ?1"
         " ORDER BY job DESC LIMIT 1)"
         "SELECT * FROM ("
-        " SELECT sequence, time_us, kind, system, uid, cause, text FROM event"
+        " SELECT sequence, time_us, kind, system, uid, cause, text, role FROM event"
         " WHERE job = ?1"
         " UNION ALL"
-        " SELECT sequence, time_us, 'JOB_SUBMITTED', NULL, uid, cause, text FROM origin"
+        " SELECT sequence, time_us, 'JOB_SUBMITTED', NULL, uid, cause, text, role FROM origin"
         " WHERE ?1 < job + count"
         " ORDER BY sequence DESC LIMIT ?2) ORDER BY sequence",
         &statement, diag);

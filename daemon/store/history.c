@@ -32,10 +32,10 @@ enum statement {
 
 static const char *const sql[STATEMENTS] = {
     [ADD_EVENT] =
-        "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text, attempt)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO event (job, kind, system, sequence, time_us, uid, cause, text, role, attempt)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [ADD_SPEC] = "INSERT INTO spec (body) VALUES (?1)",
-    [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [ADD_SUBMISSION] = "INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [PUT_UPDATED] = "INSERT OR REPLACE INTO updated VALUES (?1, ?2)",
     [CHANGE_JOB] = "UPDATE job SET view = ?4, state = ?5 WHERE id = ?1",
     [ADD_JOB] = "INSERT INTO job VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO NOTHING",
@@ -119,6 +119,7 @@ static void bind_event(sqlite3_stmt *statement, const Wafer__Event *event)
     bind_optional(statement, 6, event->has_uid, event->uid);
     bind_optional(statement, 7, event->has_cause, event->cause);
     database_bind_text(statement, 8, event->text);
+    database_bind_text(statement, 9, event->role);
 }
 
 static int add_event(struct history *history, const Wafer__Event *event,
@@ -126,10 +127,10 @@ static int add_event(struct history *history, const Wafer__Event *event,
 {
     sqlite3_stmt *statement = history->statements[ADD_EVENT];
 
-    sqlite3_bind_null(statement, 9);
+    sqlite3_bind_null(statement, 10);
     if (attempt) {
         pack(&history->packed, &attempt->base);
-        database_bind_bytes(statement, 9, buffer_data(&history->packed), history->packed.length);
+        database_bind_bytes(statement, 10, buffer_data(&history->packed), history->packed.length);
     }
 
     database_bind(statement, 1, event->job);

@@ -44,6 +44,9 @@ static const char *const steps[] = {
     /* copy      a row in it, in a copy that was made by store_backup() and that nobody has run yet
      */
     "CREATE TABLE copy (made_us INTEGER NOT NULL) STRICT;",
+    /* role      the one that somebody chose to act with */
+    "ALTER TABLE event ADD COLUMN role TEXT;"
+    "ALTER TABLE submission ADD COLUMN role TEXT;",
 };
 
 #define VERSION ((int64_t)ELEMENTS(steps))

@@ -119,7 +119,7 @@ static bool answers(const char *socket)
     request.id = 1;
     request.body_case = WAFER__REQUEST__BODY_VERSION;
     request.version = &version;
-    if (client_connect(socket, PROGRAM, READY_S * 1000, &client, &diag) < 0 ||
+    if (client_connect(socket, PROGRAM, NULL, READY_S * 1000, &client, &diag) < 0 ||
         client_send(client, &request, &diag) < 0 ||
         client_receive(client, READY_S * 1000, &response, &diag) < 0)
         return false;

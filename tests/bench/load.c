@@ -127,7 +127,7 @@ static void run_caller(struct caller *caller, const char *socket, int gate)
     if (connect_unix(socket, CONNECT_MS, &caller->fd, &diag) < 0)
         give_up("%s", diag.text);
     frame_reader_init(&caller->in, ANSWER_BYTES);
-    hello_append(&caller->out, PROGRAM);
+    hello_append(&caller->out, PROGRAM, NULL);
     while (!caller->greeted)
         move(caller);
     if (read(gate, &byte, 1) != 0)
@@ -166,7 +166,7 @@ static void wait_until_ended(const char *socket)
     owned(client_free) struct client *client = NULL;
     struct diag diag;
 
-    if (client_connect(socket, PROGRAM, CONNECT_MS, &client, &diag) < 0)
+    if (client_connect(socket, PROGRAM, NULL, CONNECT_MS, &client, &diag) < 0)
         give_up("%s", diag.text);
     while (live_jobs(client) > 0)
         poll(NULL, 0, POLL_MS);

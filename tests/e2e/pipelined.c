@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 
     if (argc != 4 || !socket)
         return 2;
-    must(client_connect(socket, "pipelined 1", TIMEOUT_MS, &client, &diag));
+    must(client_connect(socket, "pipelined 1", NULL, TIMEOUT_MS, &client, &diag));
     ask_hold(strtoull(argv[1], NULL, 10));
     ask_pin(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
     ask_prune(strtoull(argv[2], NULL, 10));

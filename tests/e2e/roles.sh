@@ -10,7 +10,7 @@ if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null 2>&1; then
 fi
 
 # Users by number alone: none of them needs an account.
-anna=4001 bert=4002 carl=4003 operator=4004 auditor=4005 nlp=4050
+anna=4001 bert=4002 carl=4003 operator=4004 auditor=4005 dora=4006 nlp=4050
 chmod 711 "$folder"
 cp "$top_builddir/wafer" "$folder/wafer" && chmod 755 "$folder/wafer"
 
@@ -19,10 +19,10 @@ rules() { # rules SERIAL [LINE...]
     cat <<END
 serial: $1
 bindings:
-  - {role: engineer, uids: [$anna, $carl]}
+  - {role: engineer, uids: [$anna, $carl, $dora]}
   - {role: member, gids: [$nlp], projects: [nlp]}
   - {role: operator, uids: [$operator]}
-  - {role: auditor, uids: [$auditor]}
+  - {role: auditor, uids: [$auditor, $dora]}
   - {role: admin, uids: [0]}
 END
     shift
@@ -128,6 +128,25 @@ as $operator 77 submit "$folder/job.yaml"
 ok 'and submits nothing'
 as $anna 65 submit --set priority=p0 "$folder/job.yaml" && err_has 'p0 is for operators'
 ok 'p0 is a right of its own'
+
+# One of several roles.
+as $dora 0 show "$job" && as $dora 77 --as engineer show "$job" && as $dora 0 --as auditor show "$job"
+ok 'who acts as an engineer leaves aside what he may as an auditor'
+as $dora 0 -o json --as engineer ls --all-users && jq -e '.total == 0' "$folder/out" >/dev/null &&
+    as $dora 0 -o json --as auditor ls --all-users && jq -e '.total > 0' "$folder/out" >/dev/null
+ok 'also in lists'
+as $dora 0 -o json --as auditor whoami &&
+    jq -e '.item | .roles == ["auditor"] and .role == "auditor" and .clearance != null' "$folder/out" >/dev/null
+ok 'whoami says as what'
+as $dora 77 --as operator version && err_has "you do not have the role 'operator'" &&
+    as $dora 77 --as nothing version && err_has "you do not have the role 'nothing'"
+ok 'a role of others, and none at all: 77'
+as $dora 77 --as auditor submit "$folder/job.yaml" && as $dora 0 --as engineer submit -q --hold "$folder/job.yaml" &&
+    held=$(cat "$folder/out") && run 0 events "$held" && out_has "JOB_SUBMITTED         by $dora as engineer"
+ok 'events say as what'
+wafer -o json events --limit 10000 |
+    jq -e '[.items[] | select(.kind == "REFUSED" and .uid == 4006) | .role] == ["engineer", "operator", "nothing", "auditor"]' >/dev/null
+ok 'and so do those of what was refused'
 
 # Classes.
 as $anna 77 submit --set data.class=confidential "$folder/job.yaml" && err_has 'data.class' && err_has 'clearance'

@@ -64,7 +64,7 @@ static void controller_done(struct controller *controller)
 static int connect_client(const struct controller *controller, int timeout_ms, struct client **ret,
                           struct diag *diag)
 {
-    return client_connect(controller->place.socket, "wafer 0.1.0", timeout_ms, ret, diag);
+    return client_connect(controller->place.socket, "wafer 0.1.0", NULL, timeout_ms, ret, diag);
 }
 
 static Wafer__Request *small_request(uint64_t id)
@@ -249,12 +249,12 @@ START_TEST(a_path_where_nobody_listens_is_named_at_once)
 
     place_init(&place);
     uint64_t start_us = loop_now_us();
-    ck_assert_int_eq(client_connect(place.socket, "wafer 0.1.0", PATIENT_MS, &client, &diag),
+    ck_assert_int_eq(client_connect(place.socket, "wafer 0.1.0", NULL, PATIENT_MS, &client, &diag),
                      -ENOENT);
     ck_assert_ptr_nonnull(strstr(diag.text, place.socket));
 
     close(creat(place.socket, 0600)); /* no socket at all */
-    ck_assert_int_eq(client_connect(place.socket, "wafer 0.1.0", PATIENT_MS, &client, &diag),
+    ck_assert_int_eq(client_connect(place.socket, "wafer 0.1.0", NULL, PATIENT_MS, &client, &diag),
                      -ECONNREFUSED);
     ck_assert_ptr_nonnull(strstr(diag.text, place.socket));
     ck_assert_uint_lt(loop_now_us() - start_us, 1000000);
@@ -270,10 +270,10 @@ START_TEST(a_path_that_cannot_be_one_is_refused)
 
     memset(path, 'a', 108);
     path[108] = '\0';
-    ck_assert_int_eq(client_connect(path, "wafer 0.1.0", PATIENT_MS, &client, &diag),
+    ck_assert_int_eq(client_connect(path, "wafer 0.1.0", NULL, PATIENT_MS, &client, &diag),
                      -ENAMETOOLONG);
     ck_assert_ptr_nonnull(strstr(diag.text, "has 108 bytes, at most 107 fit"));
-    ck_assert_int_eq(client_connect("", "wafer 0.1.0", PATIENT_MS, &client, &diag), -EINVAL);
+    ck_assert_int_eq(client_connect("", "wafer 0.1.0", NULL, PATIENT_MS, &client, &diag), -EINVAL);
     ck_assert_ptr_nonnull(strstr(diag.text, "empty"));
 }
 END_TEST

@@ -128,6 +128,28 @@ START_TEST(what_has_no_owner_takes_a_role_that_reaches_all)
 }
 END_TEST
 
+START_TEST(who_chooses_a_role_has_no_other)
+{
+    owned(access_free) struct access *access = access_built_in(OPERATOR);
+    const struct object of_anna = { .owner = ANNA, .level = IS(internal) };
+    const struct object own = { .owner = OPERATOR, .level = IS(internal) };
+    struct subject subject = { .uid = OPERATOR, .gid = OPERATOR };
+    struct rights rights;
+
+    access_rights(access, &subject, 0, &rights);
+    ck_assert(rights_permit(&rights, MAY(cancel), &of_anna));
+    subject.role = "engineer";
+    access_rights(access, &subject, 0, &rights);
+    ck_assert(!rights_permit(&rights, MAY(cancel), &of_anna));
+    ck_assert(rights_permit(&rights, MAY(cancel), &own));
+    ck_assert_str_eq(rights_role(&rights, 0), "engineer");
+    subject.role = "auditor"; /* which he is not */
+    access_rights(access, &subject, 0, &rights);
+    ck_assert_uint_eq(rights.count, 0);
+    ck_assert(!rights_permit(&rights, MAY(show), &own));
+}
+END_TEST
+
 START_TEST(a_binding_holds_from_its_first_moment_until_its_last)
 {
     owned(access_free) struct access *access = make(text);
@@ -272,6 +294,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, what_no_rule_permits_is_denied, 0, ELEMENTS(asked));
     tcase_add_test(tcase, what_has_no_owner_takes_a_role_that_reaches_all);
+    tcase_add_test(tcase, who_chooses_a_role_has_no_other);
     tcase_add_test(tcase, a_binding_holds_from_its_first_moment_until_its_last);
     tcase_add_test(tcase, without_a_file_operators_act_on_all_and_others_on_their_own);
     tcase_add_loop_test(tcase, what_is_wrong_with_a_file_is_said, 0, ELEMENTS(mistakes));
