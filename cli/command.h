@@ -102,6 +102,7 @@ enum flag_id {
     FLAG_FORMAT,
     FLAG_START,
     FLAG_FIX,
+    FLAG_ON_SYSTEM,
     FLAG_ONLY,
     FLAG_EQUAL,
     FLAG_CONFIG,

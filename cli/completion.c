@@ -54,7 +54,8 @@ static char *state_words(void)
     return buffer_text(&text);
 }
 
-/* The values of a flag, as far as they are known; NULL: any. The caller frees. */
+/* The values of a flag, as far as they are known, or the kind of name; NULL: any. The caller frees.
+ */
 static char *values_of(enum flag_id flag)
 {
     switch (flag) {
@@ -64,6 +65,8 @@ static char *values_of(enum flag_id flag)
     case FLAG_STATE: return state_words();
     case FLAG_PRIORITY: return text_copy("p1 p2 p3");
     case FLAG_ATTEMPT: return text_copy("all");
+    case FLAG_AS: return text_copy("@roles");
+    case FLAG_ON_SYSTEM: return text_copy("@systems");
     case FLAG_FROM: return text_copy("auto");
     default: return NULL;
     }
@@ -207,6 +210,7 @@ static void print_names(const char *topics, const char *topics_end, const char *
            "    @jobs) wafer ls -o name \"${where[@]}\" ;;\n"
            "    @systems) wafer system ls -o name \"${where[@]}\" ;;\n"
            "    @queues) wafer queue ls -o name \"${where[@]}\" ;;\n"
+           "    @roles) wafer whoami -o plain \"${where[@]}\" | cut -f 5 | tr , '\\n' ;;\n"
            "    @checkpoints)\n"
            "        case $cur in\n"
            "        *@*) wafer ckpt ls \"${cur%%%%@*}\" -o name \"${where[@]}\" ;;\n"
@@ -332,7 +336,9 @@ static void print_fish_flag(enum flag_id id, const struct verb *verb)
         printf(" -s %c", flag->letter);
     if (takes_word(flag))
         printf(id == FLAG_SOCKET ? " -rF" : " -x");
-    if (values) {
+    if (values && values[0] == '@') {
+        printf(" -a '(__wafer_names %s)'", values);
+    } else if (values) {
         printf(" -a ");
         print_quoted(values);
     }
@@ -425,6 +431,8 @@ static void print_fish(void)
            "            wafer system ls -o name $where\n"
            "        case @queues\n"
            "            wafer queue ls -o name $where\n"
+           "        case @roles\n"
+           "            wafer whoami -o plain $where | cut -f 5 | string split ,\n"
            "        case @checkpoints\n"
            "            if string match -q '*@*' -- $cur\n"
            "                wafer ckpt ls (string replace -r '@.*' '' -- $cur) -o name $where\n"

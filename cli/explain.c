@@ -128,6 +128,23 @@ static void print_page(const struct command *command, const Wafer__Explanation *
     explanation_print_advice(command, explanation, "you can");
 }
 
+/* --system */
+static void print_fit(const struct command *command, const Wafer__Explanation *explanation)
+{
+    const Wafer__Job *job = explanation->job;
+    const Wafer__Explanation__SystemFit *fit = explanation->fit;
+
+    page_heading(command, job->state < JOB_STATES ? job_style(job) : STYLE_NONE, "%s %s %s",
+                 job_id_text(job).text, job->name ? job->name : "-",
+                 job->has_state ? job_state_name(job->state) : "-");
+    page_format(command, "system", "%s of pool %s, on host %s", fit->system,
+                fit->pool ? fit->pool : "-", fit->host);
+    for (size_t i = 0; i < fit->n_obstacles; i++)
+        page_field(command, i ? "" : "not there", fit->obstacles[i]);
+    if (!fit->n_obstacles)
+        page_field(command, "fits", job->reason ? "it could start there" : "it runs there");
+}
+
 static void print_plain(const Wafer__Explanation *explanation)
 {
     const Wafer__Job *job = explanation->job;
@@ -143,6 +160,8 @@ static void print_plain(const Wafer__Explanation *explanation)
     output_number(&record, explanation->has_position, explanation->position);
     output_number(&record, explanation->has_queued, explanation->queued);
     output_time(&record, job->reason ? job->reason->est_start : NULL);
+    for (size_t i = 0; explanation->fit && i < explanation->fit->n_obstacles; i++)
+        output_text(&record, explanation->fit->obstacles[i]);
     output_end(&record);
 }
 
@@ -182,7 +201,12 @@ int run_explain(const struct command *command)
     Wafer__Target target;
     int exit = target_read(command, command->targets[0], &target);
 
+    if (!exit && command_has(command, FLAG_START) + command_has(command, FLAG_FIX) +
+                         command_has(command, FLAG_ON_SYSTEM) >
+                     1)
+        exit = message_fail(command, EXIT_USAGE, "--start, --fix or --system: one of them");
     body.target = &target;
+    body.system = (char *)command->values[FLAG_ON_SYSTEM];
     request.body_case = WAFER__REQUEST__BODY_EXPLAIN;
     request.explain = &body;
     if (!exit)
@@ -200,6 +224,8 @@ int run_explain(const struct command *command)
         return print_fixes(command, item.item);
     else if (command_has(command, FLAG_START))
         return print_start_alone(command, item.item);
+    else if (item.item->fit)
+        print_fit(command, item.item);
     else
         print_page(command, item.item);
     return 0;

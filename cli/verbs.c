@@ -63,6 +63,8 @@ const struct flag flags[FLAGS] = {
     [FLAG_FORMAT] = { "format", 0, "md|json|csv", false, "how to write it (default md)" },
     [FLAG_START] = { "start", 0, NULL, false, "only when it starts, as far as that is known" },
     [FLAG_FIX] = { "fix", 0, NULL, false, "only the commands that could help, one a line" },
+    [FLAG_ON_SYSTEM] = { "system", 0, "SYSTEM", false,
+                         "why not on that one: all that is in the way" },
     [FLAG_ONLY] = { "only", 0, "SECTION", false, "spec, data, env, metrics or cost" },
     [FLAG_EQUAL] = { "all", 0, NULL, false, "what is equal too" },
     [FLAG_CONFIG] = { "config", 0, "FILE", false, "the site file (default: the controller's)" },
@@ -122,7 +124,7 @@ const struct verb verbs[] = {
     { NULL, "show", "ID...", 1, ANY_NUMBER, TAKES(FLAG_SPEC) | TAKES(FLAG_ATTEMPTS),
       "everything about jobs",
       "Ends with the newest five events. --spec prints a file that submit takes.\n", run_show },
-    { NULL, "explain", "ID", 1, 1, TAKES(FLAG_START) | TAKES(FLAG_FIX),
+    { NULL, "explain", "ID", 1, 1, TAKES(FLAG_START) | TAKES(FLAG_FIX) | TAKES(FLAG_ON_SYSTEM),
       "why a job waits, or why it ended, and what can be done", NULL, run_explain },
     { NULL, "top", NULL, 0, 0, TAKES(FLAG_IN_QUEUE), "systems, queues and jobs on a live screen",
       "q ends it; up and down (k, j) select a job and enter shows it; left and right (h, l) turn\n"

@@ -22,6 +22,7 @@ libcore_a_SOURCES = \
   daemon/core/request_change.c \
   daemon/core/request_checkpoint.c \
   daemon/core/request_explain.c \
+  daemon/core/request_explain_system.c \
   daemon/core/request_plan.c \
   daemon/core/request_quota.c \
   daemon/core/request_show.c \

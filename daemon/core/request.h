@@ -98,6 +98,18 @@ struct quota_party job_party(const struct core *core, const struct job *job);
 /* Why the job, which is in memory and waits, does so. */
 Wafer__Explanation *explanation_new(const struct request *request, const struct job *job);
 
+/* ---- request_explain_system.c ---- */
+
+/* Whether the job could start on that system now, and else everything that keeps it from there.
+ * `job` NULL: it has ended. */
+Wafer__Explanation__SystemFit *system_fit_new(const struct request *request, const struct job *job,
+                                              const struct system *system);
+
+/* ---- request_admin.c ---- */
+
+/* NULL: there is none of that name, and the request is answered. */
+struct system *system_target(struct request *request, const char *name);
+
 /* ---- request_change.c ---- */
 
 void record_change(struct request *request, Wafer__RecordKind kind, struct job *job,

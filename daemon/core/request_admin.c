@@ -47,7 +47,7 @@ void on_system_list(struct request *request)
     answer_system(request, systems, count);
 }
 
-static struct system *system_target(struct request *request, const char *name)
+struct system *system_target(struct request *request, const char *name)
 {
     struct system *system = core_system_named(request->core, name);
 

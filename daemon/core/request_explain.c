@@ -479,8 +479,12 @@ void on_explain(struct request *request)
     const struct facts *facts;
     struct job *job = seen_target(request, request->message->explain->target, &facts);
     struct explaining explaining = { .request = request, .core = request->core, .job = job };
+    const char *name = request->message->explain->system;
 
     if (!job && !facts)
+        return;
+    const struct system *system = name ? system_target(request, name) : NULL;
+    if (name && !system)
         return;
     explaining.facts = facts;
     Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_EXPLANATION);
@@ -493,6 +497,8 @@ void on_explain(struct request *request)
         advise_ended(&explaining);
     else
         explain_live(&explaining);
+    if (system)
+        explaining.ret->fit = system_fit_new(request, job, system);
 
     /* What it has been through is history, of a live job too. */
     struct effect *effect = hand_on(request, EFFECT_HISTORY, explaining.ret->job->id);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Completion in real shells: verbs, flags, values, and names that the controller has now.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 34
+plan 40
 PATH=$top_builddir:$PATH && export PATH
 
 cat >"$folder/none" </dev/null
@@ -12,6 +12,10 @@ END
 cat >"$folder/systems" <<'END'
 --- system_list
 systems: {schema: x, items: [{name: s0}, {name: s1}, {name: g0}]}
+END
+cat >"$folder/roles" <<'END'
+--- whoami
+whoami: {uid: 1000, roles: [engineer, auditor]}
 END
 cat >"$folder/checkpoints" <<'END'
 --- checkpoint_list
@@ -77,6 +81,8 @@ for shell in bash zsh fish; do
     completes "$shell" jobs 'wafer -q --reason 7 cancel 9 1' '10_2'
     completes "$shell" systems 'wafer system show s' 's0 s1'
     completes "$shell" none 'wafer system fault s0 c' 'crash'
+    completes "$shell" systems 'wafer explain 7 --system g' 'g0'
+    completes "$shell" roles 'wafer --as aud' 'auditor'
     completes "$shell" none 'wafer schema wafer.job' 'wafer.job/v1 wafer.job.list/v1'
     case $shell in
     bash) completes bash checkpoints 'wafer ckpt pin 7@9' '@900.1' ;; # readline replaces from the @ on

@@ -83,6 +83,15 @@ within 10 is "$waits" .reason.code Resources
 run 0 explain "$waits" && out_has 'Resources: needs 2 systems' && out_has '1 drained (s1: NaN suspect' &&
     out_has 'wafer system undrain s1' && out_has 'position    1 of 1'
 ok 'explain says why a job waits, and what would help'
+run 0 explain "$waits" --system s1 && out_has 'not there   it is drained: NaN suspect' &&
+    out_has 'the job needs 2 systems of one host, and dev has 0 free' &&
+    run 0 explain "$waits" --system s2 && out_has "job $(head -n 1 "$folder/running") has it until" &&
+    run 0 explain "$waits" --system g1 && out_has 'the job is for pool wafer' &&
+    run 0 explain "$(head -n 1 "$folder/running")" --system s2 && out_has 'it runs there' &&
+    run 0 explain "$held" --system s2 && out_has 'the job has ended'
+ok 'explain --system says all that keeps a job from one'
+run 2 explain "$waits" --system nowhere && run 64 explain "$waits" --system s1 --fix && err_has 'one of them'
+ok 'and what makes no sense is refused'
 run 0 explain "$waits" --fix && sh -c "$(sed -n "s|^wafer|'$top_builddir/wafer'|p" "$folder/out" | head -n 1)" >/dev/null &&
     run 0 update "$waits" --set systems.count=1 && within 10 runs "$waits"
 ok 'and doing so helps'
@@ -123,7 +132,7 @@ has_event "$survivor" 'STATE_RESTORED\|put back from a copy'
 ok 'and its events say what happened'
 kill_daemon && begin verbs && again=$(submit --hold "$folder/short.yaml") && [ "$again" -eq $((fresh + 1)) ]
 ok 'a restart after that is like any other'
-run 0 cancel --dry-run "$survivor" && out_has 'would be cancelled: it is RUNNING' && runs "$survivor"
+within 20 runs "$survivor" && run 0 cancel --dry-run "$survivor" && out_has 'would be cancelled: it is RUNNING' && runs "$survivor"
 ok 'a cancel that is only tried changes nothing'
 run 0 cancel -y --now "$survivor" && within 10 all_free
 manifest=$(find "$dir/vault/ckpt" -name manifest | head -n 1)
