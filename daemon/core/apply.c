@@ -103,7 +103,6 @@ static struct job *job_add(struct core *core, const Wafer__JobState *state, stru
     job_state_copy(&job->state, state);
     job->spec = spec;
     job->state.spec_digest = (ProtobufCBinaryData){ DIGEST_BYTES, spec->digest.bytes };
-    job->waiting_since_us = state->submitted_us;
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->parked_link);
@@ -140,6 +139,7 @@ static void job_free(struct core *core, struct job *job)
     timer_clear(&core->timers, &job->timer);
     array_leave(core, job);
     map_remove(&core->jobs, job->state.id);
+    map_remove(&core->lost, job->state.id);
     hash_replace(core, &job->hash, NULL);
     origins_count(core, &job->state, -1);
     job_state_done(&job->state);
@@ -211,7 +211,7 @@ static void job_change(struct core *core, struct job *job, const Wafer__JobState
     job->state.spec_digest = (ProtobufCBinaryData){ DIGEST_BYTES, job->spec->digest.bytes };
     hash_replace(core, &job->hash, &job->state.base);
     if (had && !job_has_systems(job)) {
-        job->waiting_since_us = core->now_us;
+        job_progress_change(job)->waiting_since_us = core->now_us;
         schedule_ended(core);
     }
     dependencies_attach(core, job);
@@ -545,8 +545,10 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
     job_change(core, job, record->job_state, spec);
     /* What was lost later than that was there when the job was isolated, and is relied on. */
     if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED &&
-        (!record->has_lost || record->lost >= job->lost))
+        (!record->has_lost || record->lost >= job_lost(core, job))) {
         job->unsure = false;
+        map_remove(&core->lost, job->state.id);
+    }
     return 0;
 }
 
@@ -623,8 +625,8 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t id)
     if (!job || job_state_is_terminal(job->state.state))
         return;
     job->unsure = true;
-    if (job->lost < sequence)
-        job->lost = sequence;
+    if (job_lost(core, job) < sequence)
+        map_put(&core->lost, id, (void *)(uintptr_t)sequence);
     if (job_has_systems(job)) {
         Wafer__JobState next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
@@ -904,6 +906,7 @@ struct core *core_free(struct core *core)
     map_done(&core->arrays);
     map_done(&core->user_quotas);
     map_done(&core->project_quotas);
+    map_done(&core->lost);
     map_done(&core->dependents);
     map_done(&core->dependencies);
     free(core->changed);

@@ -190,6 +190,18 @@ struct progress *job_progress_change(struct job *job)
     return job->progress;
 }
 
+int64_t job_waiting_since_us(const struct job *job)
+{
+    int64_t since_us = job_progress(job)->waiting_since_us;
+
+    return since_us ? since_us : job->state.submitted_us;
+}
+
+uint64_t job_lost(const struct core *core, const struct job *job)
+{
+    return (uintptr_t)map_get(&core->lost, job->state.id);
+}
+
 struct host *job_host(const struct core *core, const struct job *job)
 {
     return job->state.n_systems ? core_system(core, job->state.systems[0])->host : NULL;

@@ -24,7 +24,6 @@ static struct job *imagine(struct request *request, const struct planned *planne
     if (planned->resumed_from)
         SET(&job->state, resumed_from, planned->resumed_from);
     job->spec = spec_intern(core, planned->packed.data, planned->packed.len);
-    job->waiting_since_us = core->now_us;
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->parked_link);

@@ -542,7 +542,7 @@ void schedule_explain(const struct core *core, const struct job *job, struct wai
 {
     struct pool *pool = job_pool(core, job);
 
-    ret->since_us = job->waiting_since_us;
+    ret->since_us = job_waiting_since_us(job);
     if (pool)
         widest_now(core, pool);
     explain(core, job, pool ? head_of(pool) : NULL, ret);

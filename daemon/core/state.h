@@ -135,7 +135,8 @@ struct wait {
     char *detail;
 };
 
-struct progress { /* live */
+struct progress {             /* live */
+    int64_t waiting_since_us; /* of one that waits again; else 0 */
     Wafer__Job__Phase phase;
     uint64_t step;
     int64_t loss_micro, samples_per_s_micro, eta_us;
@@ -160,13 +161,11 @@ struct job {
     bool admitted;
     struct timer timer;
     /* live */
-    int64_t waiting_since_us;
     struct progress *progress; /* NULL before its first attempt: job_progress() */
     uint64_t listed; /* the last report that listed it, as core->report_count counts them */
     bool has_claim;  /* to systems that others are being stopped for: preemption.c */
     bool is_changed; /* it is among core->changed */
     bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
-    uint64_t lost;   /* the last such record */
 };
 
 struct system {
@@ -296,6 +295,7 @@ struct core {
     /* live */
     struct spec *recent_spec; /* of `specs`: the last that a job came with; or NULL */
     struct map arrays, links; /* links: number -> host */
+    struct map lost;          /* id of an unsure job -> the last record of it that was lost */
     struct map dependents;    /* of dependencies.c, as the next */
     struct map dependencies;  /* id of a job -> of each in its state.after */
     struct news *news;        /* of this step, for them */
@@ -361,6 +361,8 @@ int64_t job_too_late_us(const struct job *job); /* attempts.c */
 /* Of its time limit, before the attempt that goes on; INT64_MAX: it has no limit. */
 int64_t job_limit_left_us(const struct job *job);
 bool job_has_systems(const struct job *job);
+int64_t job_waiting_since_us(const struct job *job);
+uint64_t job_lost(const struct core *core, const struct job *job); /* 0: nothing */
 /* schedule.c: of one pool (NULL: nothing), the most that one host has of each. */
 struct supply schedule_widest(const struct core *core, const struct pool *pool);
 bool system_is_healthy(const struct system *system); /* schedule.c: up, and not drained */

@@ -39,7 +39,7 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
                                           bool brief)
 {
     Wafer__Job__WaitReason *reason = NEW(Wafer__Job__WaitReason);
-    struct wait wait = { .since_us = job->waiting_since_us };
+    struct wait wait = { .since_us = job_waiting_since_us(job) };
 
     wafer__job__wait_reason__init(reason);
     if (job->state.state == WAFER__JOB__STATE__PENDING) {
