@@ -95,7 +95,9 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     uint64_t id = job->state.id;
     record_job(core, WAFER__RECORD_KIND__JOB_GRANTED, &next, line, NULL);
     job = core_job(core, id);
-    *job_progress_change(job) = (struct progress){ .step = step };
+    struct progress *progress = job_progress_change(job), fresh = { .step = step };
+    memcpy(fresh.failed_on, progress->failed_on, sizeof(fresh.failed_on));
+    *progress = fresh;
     attempt_send_start(core, job);
 }
 
@@ -411,6 +413,18 @@ static void wait_again(struct core *core, struct job *job, Wafer__JobState *next
     record_end(core, WAFER__RECORD_KIND__ATTEMPT_ENDED, next, text, NULL, attempt);
 }
 
+/* The next attempt keeps away from it where it can. */
+static void remember_failed(const struct core *core, struct job *job, const char *name)
+{
+    const struct system *system = core_system_named(core, name);
+    uint32_t *failed_on = job_progress_change(job)->failed_on;
+
+    if (!system || failed_on[0] == system->state.number)
+        return;
+    memmove(failed_on + 1, failed_on, (FAILED_SYSTEMS - 1) * sizeof(*failed_on));
+    failed_on[0] = system->state.number;
+}
+
 void attempt_ended(struct core *core, struct job *job, const struct ending *ending)
 {
     Wafer__Cause cause = deciding_cause(job, ending->cause);
@@ -420,6 +434,8 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
     int final;
 
     assert(job_has_systems(job));
+    if (ending->system && cause == ending->cause)
+        remember_failed(core, job, ending->system);
     decided.cause = cause;
     if (cause != ending->cause)
         decided.detail = job->state.detail;

@@ -583,8 +583,18 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
 
 /* ---- the pass ---- */
 
+static bool has_failed_on(const struct job *job, const struct system *system)
+{
+    const struct progress *progress = job_progress(job);
+
+    for (size_t i = 0; i < FAILED_SYSTEMS; i++)
+        if (progress->failed_on[i] == system->state.number)
+            return true;
+    return false;
+}
+
 /* All of a gang lives on one host: its ranks then share a process and its clock. Of the host's
- * systems those with the lowest numbers. */
+ * systems those with the lowest numbers, and none that failed under the job if there are others. */
 static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain)
 {
     struct core *core = userdata;
@@ -594,11 +604,13 @@ static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain
     uint32_t taken = 0;
 
     assert(entry->systems <= LIMIT_SYSTEMS);
-    list_foreach (&core->hosts[domain]->systems, link) {
-        struct system *system = CONTAINER_OF(link, struct system, host_link);
-        if (taken < entry->systems && is_free(system, pool))
-            systems[taken++] = system;
-    }
+    for (int failed = 0; failed < 2 && taken < entry->systems; failed++)
+        list_foreach (&core->hosts[domain]->systems, link) {
+            struct system *system = CONTAINER_OF(link, struct system, host_link);
+            if (taken < entry->systems && is_free(system, pool) &&
+                has_failed_on(job, system) == failed)
+                systems[taken++] = system;
+        }
     assert(taken == entry->systems);
     attempt_grant(core, job, systems, taken);
 }

@@ -135,8 +135,11 @@ struct wait {
     char *detail;
 };
 
-struct progress {             /* live */
-    int64_t waiting_since_us; /* of one that waits again; else 0 */
+#define FAILED_SYSTEMS 4
+
+struct progress {                       /* live */
+    uint32_t failed_on[FAILED_SYSTEMS]; /* the last systems that failed under it; 0: none */
+    int64_t waiting_since_us;           /* of one that waits again; else 0 */
     Wafer__Job__Phase phase;
     uint64_t step;
     int64_t loss_micro, samples_per_s_micro, eta_us;
