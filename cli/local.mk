@@ -32,7 +32,7 @@ libcli_a_SOURCES = \
   cli/noun.c cli/noun.h \
   cli/output.c cli/output.h \
   cli/page.c cli/page.h \
-  cli/plan.c \
+  cli/plan.c cli/plan_page.h \
   cli/pager.c cli/pager.h \
   cli/progress.c cli/progress.h \
   cli/proxy.c \

@@ -11,6 +11,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/page.h"
+#include "cli/plan_page.h"
 #include "cli/run.h"
 #include "cli/spec.h"
 #include "cli/units.h"
@@ -44,6 +45,10 @@ static void print_fit(const struct command *command, const Wafer__Plan *plan)
     const Wafer__Job *job = plan->explanation->job;
     owned(free) char *why = job_why_text(job);
 
+    if (plan->resumption && plan->resumption->stops_attempt) {
+        page_field(command, "fit", "would wait: its attempt is stopped first");
+        return;
+    }
     if (plan->starts_now) {
         page_field(command, "fit", "would start now");
         return;
@@ -61,9 +66,35 @@ static void print_fit(const struct command *command, const Wafer__Plan *plan)
     explanation_print_advice(command, plan->explanation, "hint");
 }
 
+static void print_resumption(const struct command *command,
+                             const Wafer__Plan__Resumption *resumption)
+{
+    owned(buffer_done) struct buffer classes = BUFFER_EMPTY;
+
+    page_format(command, "resumes", "job %" PRIu64 "%s", resumption->job,
+                resumption->as_new_job ? ", as a new job" : "");
+    if (resumption->has_from_step)
+        page_format(command, "from", "checkpoint %" PRIu64 "@%" PRIu64 "%s", resumption->from_job,
+                    resumption->from_step,
+                    resumption->has_weights_only && resumption->weights_only
+                        ? ", its weights alone: the steps begin at 0"
+                    : resumption->stops_attempt ? ", or one that the stop saves"
+                                                : "");
+    else
+        page_field(command, "from", "the beginning: there is no good checkpoint");
+    page_format(command, "lost", "%s%" PRIu64 " steps are made again",
+                resumption->stops_attempt ? "at most " : "", resumption->steps_lost);
+    for (size_t i = 0; i < resumption->n_pool_classes; i++)
+        buffer_format(&classes, "%s%s", i ? ", " : "", level_name(resumption->pool_classes[i]));
+    owned(free) char *text = buffer_text(&classes);
+    page_field(command, "pool takes", text);
+}
+
 static void print_page(const struct command *command, const Wafer__Plan *plan)
 {
     print_job(command, plan);
+    if (plan->resumption)
+        print_resumption(command, plan->resumption);
     print_fit(command, plan);
     if (plan->cost_at_most)
         page_format(command, "cost", "at most %s %s (%s of one system)", plan->cost_at_most->amount,
@@ -74,16 +105,39 @@ static void print_page(const struct command *command, const Wafer__Plan *plan)
 
 static void print_plain(const Wafer__Plan *plan)
 {
-    const Wafer__Job *job = plan->explanation->job;
+    /* None of what would start now, nor of what still runs. */
+    const Wafer__Job__WaitReason *reason = plan->starts_now ? NULL : plan->explanation->job->reason;
+    const Wafer__Plan__Resumption *resumption = plan->resumption;
     struct record record = { 0 };
 
     output_text(&record, plan->starts_now ? "now" : "waits");
-    output_text(&record, plan->starts_now ? NULL : job_reason_name(job->reason->code));
-    output_text(&record, plan->starts_now ? NULL : job->reason->detail);
-    output_time(&record, plan->starts_now ? NULL : job->reason->est_start);
+    output_text(&record, reason ? job_reason_name(reason->code) : NULL);
+    output_text(&record, reason ? reason->detail : NULL);
+    output_time(&record, reason ? reason->est_start : NULL);
     output_text(&record, plan->cost_at_most ? plan->cost_at_most->amount : NULL);
     output_text(&record, plan->cost_at_most ? plan->cost_at_most->currency : NULL);
+    if (resumption) {
+        output_number(&record, resumption->has_from_job, resumption->from_job);
+        output_number(&record, resumption->has_from_step, resumption->from_step);
+        output_number(&record, resumption->has_steps_lost, resumption->steps_lost);
+    }
     output_end(&record);
+}
+
+int plan_print(const struct command *command, Wafer__Plan *plan)
+{
+    Wafer__PlanItem item = WAFER__PLAN_ITEM__INIT;
+
+    user_fill(plan->explanation->job);
+    item.schema = (char *)"wafer.plan/v1";
+    item.item = plan;
+    if (!output_document(command, &item.base)) {
+        if (command->format == FORMAT_PLAIN)
+            print_plain(plan);
+        else
+            print_page(command, plan);
+    }
+    return plan->starts_now ? 0 : EXIT_NOTHING_MATCHED;
 }
 
 int run_plan(const struct command *command)
@@ -91,7 +145,6 @@ int run_plan(const struct command *command)
     owned(response_free) Wafer__Response *response = NULL;
     Wafer__Request request = WAFER__REQUEST__INIT;
     Wafer__PlanRequest body = WAFER__PLAN_REQUEST__INIT;
-    Wafer__PlanItem item = WAFER__PLAN_ITEM__INIT;
     int exit = spec_read(command, &body.spec);
 
     if (exit)
@@ -100,16 +153,5 @@ int run_plan(const struct command *command)
     request.plan = &body;
     exit = connection_ask(command, &request, BIT(WAFER__RESPONSE__BODY_PLAN), &response);
     wafer__job_spec__free_unpacked(body.spec, NULL);
-    if (exit)
-        return exit;
-    user_fill(response->plan->explanation->job);
-    item.schema = (char *)"wafer.plan/v1";
-    item.item = response->plan;
-    if (!output_document(command, &item.base)) {
-        if (command->format == FORMAT_PLAIN)
-            print_plain(item.item);
-        else
-            print_page(command, item.item);
-    }
-    return response->plan->starts_now ? 0 : EXIT_NOTHING_MATCHED;
+    return exit ? exit : plan_print(command, response->plan);
 }

@@ -7,6 +7,7 @@
 #include "cli/job_text.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/plan_page.h"
 #include "cli/run.h"
 #include "cli/submission.h"
 #include "cli/targets.h"
@@ -60,20 +61,26 @@ int run_resume(const struct command *command)
     if (exit)
         return exit;
 
+    bool plans = command_has(command, FLAG_PLAN);
     submission_key(key);
     body.target = &target;
     body.from = (char *)command->values[FLAG_FROM];
     body.pool = (char *)command->values[FLAG_POOL];
     body.has_systems = systems > 0;
     body.systems = (uint32_t)systems;
-    body.key = key;
+    body.key = plans ? NULL : key;
+    body.has_plan = body.plan = plans;
     request.body_case = WAFER__REQUEST__BODY_RESUME;
     request.resume = &body;
     exit = connection_open(command, &connection);
     if (!exit)
-        exit = connection_call_again(&connection, &request, RESPONSE_HAS_JOBS, &response);
+        exit = connection_call_again(&connection, &request,
+                                     plans ? BIT(WAFER__RESPONSE__BODY_PLAN) : RESPONSE_HAS_JOBS,
+                                     &response);
     if (exit)
         return exit;
+    if (plans)
+        return plan_print(command, response->plan);
     if (response_jobs(response, &jobs) == 0)
         return message_fail(command, EXIT_INTERNAL, "the controller named no job");
     print_resumed(command, jobs[0]);

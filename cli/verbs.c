@@ -158,10 +158,12 @@ const struct verb verbs[] = {
       "limit, priority, labels and title may change; while it waits also systems.count and\n"
       "systems.min. --if-version refuses with 75 when somebody else has changed it meanwhile.\n",
       run_update },
-    { NULL, "resume", "ID", 1, 1, TAKES(FLAG_FROM) | TAKES(FLAG_RESUME_SYSTEMS) | TAKES(FLAG_POOL),
+    { NULL, "resume", "ID", 1, 1,
+      TAKES(FLAG_FROM) | TAKES(FLAG_RESUME_SYSTEMS) | TAKES(FLAG_POOL) | TAKES(FLAG_PLAN),
       "go on from a checkpoint",
       "A live job gets a new attempt. An ended one is final: a new job goes on from its\n"
-      "checkpoint. Only verified checkpoints are taken.\n",
+      "checkpoint. Only verified checkpoints are taken. --plan only tells: from what it would go\n"
+      "on, what is lost, and whether it would start now (0) or wait (2).\n",
       run_resume },
     { "ckpt", "ls", "ID", 1, 1, TAKES(FLAG_WATCH), "checkpoints of a job", NULL, run_ckpt_ls },
     { "ckpt", "show", "CKPT", 1, 1, 0, "everything about a checkpoint", NULL, run_ckpt_show },

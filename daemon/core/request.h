@@ -93,6 +93,16 @@ int64_t quotas_default_limit_us(const struct core *core, const struct quota_part
 void quotas_set_limit(Wafer__JobSpec *spec, int64_t limit_us); /* which has none */
 struct quota_party job_party(const struct core *core, const struct job *job);
 
+/* ---- request_plan.c ---- */
+
+/* Answer with what would become of a job of this spec in this state, which is PENDING. Takes
+ * `resumption` (NULL: it would be handed in). */
+void answer_plan(struct request *request, ProtobufCBinaryData packed, const Wafer__JobState *state,
+                 Wafer__Plan__Resumption *resumption);
+/* Of a job that would have to be stopped first. */
+void answer_plan_of_running(struct request *request, const struct job *job,
+                            Wafer__Plan__Resumption *resumption);
+
 /* ---- request_explain.c ---- */
 
 /* Why the job, which is in memory and waits, does so. */

@@ -9,21 +9,13 @@
 #include "core/schedule.h"
 
 /* A job as it would be; no object of the state. */
-static struct job *imagine(struct request *request, const struct planned *planned)
+static struct job *imagine(struct core *core, ProtobufCBinaryData packed,
+                           const Wafer__JobState *state)
 {
-    struct core *core = request->core;
     struct job *job = NEW(struct job);
 
-    wafer__job_state__init(&job->state);
-    job->state.id = job->state.lineage = core->next_job;
-    job->state.uid = request->uid;
-    job->state.state = WAFER__JOB__STATE__PENDING;
-    job->state.submitted_us = core->now_us;
-    job->state.after = planned->after;
-    job->state.n_after = planned->after_count;
-    if (planned->resumed_from)
-        SET(&job->state, resumed_from, planned->resumed_from);
-    job->spec = spec_intern(core, planned->packed.data, planned->packed.len);
+    job->state = *state;
+    job->spec = spec_intern(core, packed.data, packed.len);
     list_init(&job->checkpoints);
     list_init(&job->array_link);
     list_init(&job->parked_link);
@@ -71,29 +63,81 @@ static Wafer__Plan *plan_new(struct request *request, struct job *job)
     if (!plan->starts_now)
         plan->stops = preemption_preview(core, pool, job, &plan->n_stops);
     schedule_remove(core, job);
-    plan->explanation->job->id = 0;
-    /* What can be done is told; the commands would name a job that there is not. */
-    for (size_t i = 0; i < plan->explanation->n_advice; i++)
-        free(TAKE(plan->explanation->advice[i]->command));
     plan->cost_at_most = cost_at_most(core, job);
     plan->spec = MESSAGE_COPY(job->spec->message);
     return plan;
 }
 
+static void answer(struct request *request, Wafer__Plan *plan, Wafer__Plan__Resumption *resumption)
+{
+    Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_PLAN);
+    const struct pool *pool = core_pool(request->core, plan->explanation->job->pool);
+
+    if (!resumption || resumption->as_new_job) {
+        plan->explanation->job->id = 0;
+        /* What can be done is told; the commands would name a job that there is not. */
+        for (size_t i = 0; i < plan->explanation->n_advice; i++)
+            free(TAKE(plan->explanation->advice[i]->command));
+    }
+    plan->resumption = resumption;
+    if (resumption && pool) {
+        resumption->pool_classes = memory_new(32 * sizeof(*resumption->pool_classes));
+        for (int level = 0; level <= WAFER__LABEL__LEVEL__restricted; level++)
+            if (pool_takes(pool, level))
+                resumption->pool_classes[resumption->n_pool_classes++] = level;
+    }
+    response->plan = plan;
+    effect_reply(request->core, request->input, response);
+}
+
+void answer_plan(struct request *request, ProtobufCBinaryData packed, const Wafer__JobState *state,
+                 Wafer__Plan__Resumption *resumption)
+{
+    struct core *core = request->core;
+    struct job *waiting = core_job(core, state->id);
+    struct job *job = imagine(core, packed, state);
+
+    /* It would be there as it would be, and not as it is too. */
+    if (waiting && waiting->state.state == WAFER__JOB__STATE__PENDING)
+        schedule_remove(core, waiting);
+    Wafer__Plan *plan = plan_new(request, job);
+    if (waiting && waiting->state.state == WAFER__JOB__STATE__PENDING)
+        schedule_add(core, waiting);
+    answer(request, plan, resumption);
+    account_leave(core, job);
+    spec_release(core, job->spec);
+    free(job);
+}
+
+void answer_plan_of_running(struct request *request, const struct job *job,
+                            Wafer__Plan__Resumption *resumption)
+{
+    Wafer__Plan *plan = NEW(Wafer__Plan);
+
+    wafer__plan__init(plan);
+    plan->explanation = explanation_new(request, job);
+    plan->cost_at_most = cost_at_most(request->core, job);
+    plan->spec = MESSAGE_COPY(job->spec->message);
+    answer(request, plan, resumption);
+}
+
 void on_plan(struct request *request)
 {
     const Wafer__JobSpec *spec = request->message->plan->spec;
+    Wafer__JobState state = WAFER__JOB_STATE__INIT;
     struct planned planned;
 
     if (!plan_read(request, spec, &planned))
         return;
-    struct job *job = imagine(request, &planned);
-    Wafer__Response *response = response_new(WAFER__RESPONSE__BODY_PLAN);
-    response->plan = plan_new(request, job);
-    account_leave(request->core, job);
-    spec_release(request->core, job->spec);
+    state.id = state.lineage = request->core->next_job;
+    state.uid = request->uid;
+    state.state = WAFER__JOB__STATE__PENDING;
+    state.submitted_us = request->core->now_us;
+    state.after = planned.after;
+    state.n_after = planned.after_count;
+    if (planned.resumed_from)
+        SET(&state, resumed_from, planned.resumed_from);
+    answer_plan(request, planned.packed, &state, NULL);
     free(planned.packed.data);
     dependencies_free(planned.after, planned.after_count);
-    free(job);
-    effect_reply(request->core, request->input, response);
 }

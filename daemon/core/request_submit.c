@@ -70,20 +70,16 @@ struct submission {
     const uint32_t *array_index; /* of the one element that goes on; NULL: all that the spec has */
 };
 
-static void submit(struct request *request, const struct submission *submission)
+/* The state that the job begins with; borrows of the submission. */
+static Wafer__JobState first_state(const struct request *request,
+                                   const struct submission *submission)
 {
-    struct core *core = request->core;
-    Wafer__Record record = WAFER__RECORD__INIT;
     Wafer__JobState state = WAFER__JOB_STATE__INIT;
-    Wafer__KeyState key = WAFER__KEY_STATE__INIT;
-    const struct job_terms *terms = submission->terms;
-    uint8_t digest[DIGEST_BYTES] = { 0 }; /* of the spec: the job's own once it is applied */
 
-    state.id = core->next_job;
+    state.id = request->core->next_job;
     state.uid = request->uid;
     state.state = submission->held ? WAFER__JOB__STATE__HELD : WAFER__JOB__STATE__PENDING;
-    state.spec_digest = (ProtobufCBinaryData){ sizeof(digest), digest };
-    state.submitted_us = core->now_us;
+    state.submitted_us = request->core->now_us;
     state.lineage = submission->lineage ? submission->lineage : state.id;
     if (submission->resumed_from)
         SET(&state, resumed_from, submission->resumed_from);
@@ -101,7 +97,19 @@ static void submit(struct request *request, const struct submission *submission)
     state.after = submission->after;
     state.n_after = submission->after_count;
     SET(&state, version, 1);
+    return state;
+}
 
+static void submit(struct request *request, const struct submission *submission)
+{
+    struct core *core = request->core;
+    Wafer__Record record = WAFER__RECORD__INIT;
+    Wafer__JobState state = first_state(request, submission);
+    Wafer__KeyState key = WAFER__KEY_STATE__INIT;
+    const struct job_terms *terms = submission->terms;
+    uint8_t digest[DIGEST_BYTES] = { 0 }; /* of the spec: the job's own once it is applied */
+
+    state.spec_digest = (ProtobufCBinaryData){ sizeof(digest), digest };
     record.kind = WAFER__RECORD_KIND__JOB_SUBMITTED;
     record.text = submission->held ? (char *)"held" : NULL;
     SET(&record, job, state.id);
@@ -535,6 +543,37 @@ static bool find_start(struct request *request, const Wafer__JobState *ended,
     return true;
 }
 
+static Wafer__Plan__Resumption *resumption_new(const Wafer__JobState *state,
+                                               const Wafer__CheckpointState *from, uint64_t step)
+{
+    Wafer__Plan__Resumption *resumption = NEW(Wafer__Plan__Resumption);
+
+    wafer__plan__resumption__init(resumption);
+    resumption->job = state->id;
+    resumption->as_new_job = job_state_is_terminal(state->state);
+    if (from) {
+        SET(resumption, from_job, from->job);
+        SET(resumption, from_step, from->step);
+    }
+    uint64_t start = from ? from->step : 0;
+    SET(resumption, steps_lost, step > start ? step - start : 0);
+    return resumption;
+}
+
+static void plan_resume_ended(struct request *request, const Wafer__JobState *ended,
+                              const struct submission *submission)
+{
+    const Wafer__JobState state = first_state(request, submission);
+    uint64_t step = ended->has_final_step ? ended->final_step : ended->committed_step;
+    Wafer__Plan__Resumption *resumption = resumption_new(ended, submission->origin, step);
+
+    if (submission->weights_only) {
+        SET(resumption, weights_only, true);
+        SET(resumption, steps_lost, step);
+    }
+    answer_plan(request, submission->packed, &state, resumption);
+}
+
 static void resume_ended(struct request *request, const Wafer__JobState *ended,
                          ProtobufCBinaryData packed, Wafer__CheckpointState *const *checkpoints,
                          size_t count)
@@ -579,8 +618,12 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
         bytes = submission.packed.data;
     }
     if (quotas_allow_new(request, spec, queue, &submission) &&
-        (submission.weights_only || !nothing_to_do(request, &terms, submission.origin)))
-        submit(request, &submission);
+        (submission.weights_only || !nothing_to_do(request, &terms, submission.origin))) {
+        if (asked->plan)
+            plan_resume_ended(request, ended, &submission);
+        else
+            submit(request, &submission);
+    }
 }
 
 /* Other systems, or another queue, must be within what there may be. False: refused. */
@@ -598,6 +641,21 @@ static bool resume_is_within(struct request *request, const struct job *job)
     if (asked->pool)
         party.pool = core_pool(request->core, asked->pool);
     return quotas_allow(request, job->state.id, &party, &demand);
+}
+
+/* `next`: as it would wait then. */
+static void plan_resume_live(struct request *request, struct job *job, const Wafer__JobState *next,
+                             const Wafer__CheckpointState *from)
+{
+    Wafer__Plan__Resumption *resumption = resumption_new(&job->state, from, job_step(job));
+
+    if (job_has_systems(job)) {
+        resumption->stops_attempt = true;
+        answer_plan_of_running(request, job, resumption);
+    } else {
+        answer_plan(request, (ProtobufCBinaryData){ job->spec->length, job->spec->packed }, next,
+                    resumption);
+    }
 }
 
 static void resume_live(struct request *request, struct job *job)
@@ -620,7 +678,8 @@ static void resume_live(struct request *request, struct job *job)
     }
     if (!resume_is_within(request, job))
         return;
-    if (job_has_systems(job))
+    bool plans = asked->has_plan && asked->plan;
+    if (job_has_systems(job) && !plans)
         requeue(request, job, "resume");
     next = job->state;
     UNSET(&next, resume_from_step);
@@ -641,6 +700,14 @@ static void resume_live(struct request *request, struct job *job)
             next.queue = asked->pool;
     } else if (asked->pool) {
         next.next_queue = asked->pool; /* its systems are of the old one until they are free */
+    }
+    if (plans) {
+        const Wafer__CheckpointState *newest = checkpoint_to_resume(job);
+        plan_resume_live(request, job, &next,
+                         !any     ? choose_live(job, step, epoch)
+                         : newest ? newest
+                                  : origin_to_resume(job));
+        return;
     }
     record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, "resume");
     answer_job(request, job);

@@ -407,6 +407,7 @@ struct effect *effect_add(struct core *core, enum effect_type type);
 
 /* ---- view.c ---- */
 
+uint64_t job_step(const struct job *job); /* how far it has come, as far as is known */
 Wafer__Time *view_time(int64_t us);
 Wafer__Job *view_job(const struct core *core, const struct job *job);
 /* Only what a table of jobs shows: a fifth of it. */

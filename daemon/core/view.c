@@ -84,7 +84,7 @@ static Wafer__Job__Systems *systems_new(const struct core *core, const struct jo
     return systems;
 }
 
-static uint64_t step_of(const struct job *job)
+uint64_t job_step(const struct job *job)
 {
     uint64_t step = job->state.has_final_step ? job->state.final_step : job->state.committed_step;
     uint64_t heard = job_progress(job)->step;
@@ -102,7 +102,7 @@ static Wafer__Job__Progress *progress_new(const struct job *job, bool brief)
     bool runs = job_has_systems(job);
 
     wafer__job__progress__init(progress);
-    SET(progress, step, step_of(job));
+    SET(progress, step, job_step(job));
     if (terms->max_steps)
         SET(progress, max_steps, terms->max_steps);
     if (brief)

@@ -115,6 +115,25 @@ static void render_explanation(struct buffer *text, const Wafer__Explanation *ex
                       explanation->advice[i]->command ? explanation->advice[i]->command : "-");
 }
 
+static void render_plan(struct buffer *text, const Wafer__Plan *plan)
+{
+    const Wafer__Plan__Resumption *resumption = plan->resumption;
+
+    buffer_append_text(text, plan->starts_now ? " starts" : " waits");
+    if (!resumption) {
+        render_view(text, plan->explanation->job);
+        return;
+    }
+    number(text, "resumes", resumption->job);
+    buffer_append_text(text, resumption->as_new_job ? " anew" : "");
+    buffer_append_text(text, resumption->stops_attempt ? " stopping it" : "");
+    if (resumption->has_from_step)
+        buffer_format(text, " from=%llu@%llu", (unsigned long long)resumption->from_job,
+                      (unsigned long long)resumption->from_step);
+    number(text, "lost", resumption->steps_lost);
+    render_view(text, plan->explanation->job);
+}
+
 static void render_reply(struct buffer *text, const Wafer__Response *reply)
 {
     buffer_append_text(text, "reply");
@@ -133,6 +152,7 @@ static void render_reply(struct buffer *text, const Wafer__Response *reply)
                           item->detail ? "\"" : "");
         }
         break;
+    case WAFER__RESPONSE__BODY_PLAN: render_plan(text, reply->plan); break;
     default: break;
     }
 }

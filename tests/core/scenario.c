@@ -366,6 +366,7 @@ static void on_job_request(struct scenario *scenario, const char *verb)
         resume.from = (char *)word(scenario, "from", NULL);
         resume.pool = (char *)word(scenario, "pool", NULL);
         resume.key = (char *)word(scenario, "key", NULL);
+        SET(&resume, plan, value(scenario, "plan", 0) != 0);
         if (word(scenario, "systems", NULL))
             SET(&resume, systems, (uint32_t)value(scenario, "systems", 1));
         request.body_case = WAFER__REQUEST__BODY_RESUME;

@@ -55,6 +55,16 @@ prlimit --pid "$daemon" --nofile="$soft:"
 run 0 ckpt verify 1@2700 && same "$(state_of 1@2700)" VERIFIED
 ok 'and is found good when it can be read again'
 
+# What a resume would do, before it does it.
+run 0 resume --plan 1 --from 2100 && out_has 'resumes     job 1, as a new job' && out_has 'from        checkpoint 1@2100' &&
+    out_has 'lost        900 steps are made again' && out_has 'pool takes' && out_has 'would start now'
+ok 'resume --plan says from where, and what is lost'
+run 2 resume --plan 1 --from 2100 --systems 1000 && run 65 resume --plan 1 --from 2101 &&
+    run 0 -o json resume --plan 1 --from 2400 --pool gpu &&
+    jq -e '.item.resumption.steps_lost == 600 and .item.explanation.job.pool == "gpu"' "$folder/out" >/dev/null &&
+    same "$(wafer -o json ls --all | jq .total)" 1
+ok 'and no job comes of it'
+
 # Resumed: the same end from anywhere, in any pool, also twice at once.
 first=$(submit --name keep "$folder/plain.yaml" --set resume.init_from=1@2400)
 run 0 resume -q 1 --from 2100 && a=$(cat "$folder/out") && run 0 resume -q 1 --from 2100 && b=$(cat "$folder/out") &&
@@ -119,6 +129,9 @@ ok 'who names one that is damaged gets no other instead'
 
 # A live job falls back by itself, also when nobody had noticed the damage.
 live=$(submit --name live "$folder/plain.yaml" --set workload.steps=30000)
+within 20 runs_with "$live" 1 && run 2 resume --plan "$live" && out_has 'its attempt is stopped first' &&
+    is "$live" .attempt 1
+ok 'a job that runs would be stopped for a resume, and is not for a plan'
 catch runs_with "$live" 2 && within 5 is_settled "$live"
 # shellcheck disable=SC2046 # one word a step
 set -- $(steps_of "$live" | awk '{ print $NF, $(NF - 1) }')

@@ -8,12 +8,15 @@ speed=1
 session() { awk '/^\.Bd -literal$/ { on = 1; next } /^\.Ed$/ { on = 0 } on' "$top_srcdir/man/$1"; }
 without_times() { sed -E 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\+00:00/TIME/g'; }
 
+none_is_starting() { [ "$(wafer -o json ls --state STARTING | jq .total)" = 0 ]; }
+
 # follow PAGE: its commands, in order, and what they say.
 follow() {
     session "$1" | grep '^\$ ' | while read -r _ command arguments; do
         echo "\$ $command $arguments"
         # shellcheck disable=SC2086 # the words of the page
         (cd "$folder/example" && "$top_builddir/$command" $arguments 2>&1 </dev/null)
+        within 10 none_is_starting # a reader does not type as fast
     done
 }
 
