@@ -95,7 +95,8 @@ void attempt_grant(struct core *core, struct job *job, struct system *const *sys
     uint64_t id = job->state.id;
     record_job(core, WAFER__RECORD_KIND__JOB_GRANTED, &next, line, NULL);
     job = core_job(core, id);
-    struct progress *progress = job_progress_change(job), fresh = { .step = step };
+    struct progress *progress = job_progress_change(job);
+    struct progress fresh = { .step = step, .listed = progress->listed };
     memcpy(fresh.failed_on, progress->failed_on, sizeof(fresh.failed_on));
     *progress = fresh;
     attempt_send_start(core, job);

@@ -235,7 +235,7 @@ static void mark_listed(struct core *core, uint64_t id, const Wafer__Fence *fenc
     struct job *job = core_job(core, id);
 
     if (job && fence_is_current(core, job, fence))
-        job->listed = core->report_count;
+        job_progress_change(job)->listed = core->report_count;
 }
 
 /* Jobs that should be there and are not. */
@@ -251,7 +251,7 @@ static void missing_there(struct core *core, struct host *host, const Wafer__Rep
         struct job *job = system->job;
         /* Once for each job: at its first system. */
         if (!job || job->state.systems[0] != system->state.number ||
-            job->listed == core->report_count)
+            job_progress(job)->listed == core->report_count)
             continue;
         if (rebooted)
             end_job_of(core, system, WAFER__CAUSE__HOST_RESTARTED, "its host came back without it");

@@ -137,7 +137,8 @@ struct wait {
 
 #define FAILED_SYSTEMS 4
 
-struct progress {                       /* live */
+struct progress {    /* live */
+    uint64_t listed; /* the last report that listed it, as core->report_count counts them */
     uint32_t failed_on[FAILED_SYSTEMS]; /* the last systems that failed under it; 0: none */
     int64_t waiting_since_us;           /* of one that waits again; else 0 */
     Wafer__Job__Phase phase;
@@ -165,10 +166,9 @@ struct job {
     struct timer timer;
     /* live */
     struct progress *progress; /* NULL before its first attempt: job_progress() */
-    uint64_t listed; /* the last report that listed it, as core->report_count counts them */
-    bool has_claim;  /* to systems that others are being stopped for: preemption.c */
-    bool is_changed; /* it is among core->changed */
-    bool unsure;     /* in a replay: a record of it could not be read, and it is not isolated yet */
+    bool has_claim;            /* to systems that others are being stopped for: preemption.c */
+    bool is_changed;           /* it is among core->changed */
+    bool unsure; /* in a replay: a record of it could not be read, and it is not isolated yet */
 };
 
 struct system {

@@ -13,7 +13,7 @@ void timers_done(struct timers *timers)
 static void put(struct timers *timers, size_t place, struct timer *timer)
 {
     timers->heap[place] = timer;
-    timer->place = place;
+    timer->place = (uint32_t)place;
 }
 
 static void settle(struct timers *timers, struct timer *timer)
@@ -46,7 +46,7 @@ void timer_set(struct timers *timers, struct timer *timer, int64_t due_us)
             timers->capacity = timers->capacity ? timers->capacity * 2 : 16;
             timers->heap = memory_resize(timers->heap, timers->capacity, sizeof(*timers->heap));
         }
-        timer->place = ++timers->count;
+        timer->place = (uint32_t)++timers->count;
     }
     settle(timers, timer);
 }

@@ -10,7 +10,7 @@ enum timer_owner { TIMER_JOB, TIMER_KEY, TIMER_CHECKPOINT };
 
 struct timer {
     int64_t due_us;
-    size_t place; /* in the heap, from 1; 0: not set */
+    uint32_t place; /* in the heap, from 1; 0: not set */
     enum timer_owner owner;
 };
 
