@@ -10,4 +10,5 @@ dist_examples_DATA = \
   examples/cerebras-gpt-590m.yaml \
   examples/cerebras-gpt-6.7b.yaml \
   examples/llama2-7b.yaml \
+  examples/morning.swf \
   examples/webhook-receiver.py

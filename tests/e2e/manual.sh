@@ -15,7 +15,8 @@ follow() {
     session "$1" | grep '^\$ ' | while read -r _ command arguments; do
         echo "\$ $command $arguments"
         # shellcheck disable=SC2086 # the words of the page
-        (cd "$folder/example" && "$top_builddir/$command" $arguments 2>&1 </dev/null)
+        [ "$command" = cat ] || command=$top_builddir/$command
+        (cd "$folder/example" && "$command" $arguments 2>&1 </dev/null)
         within 10 none_is_starting # a reader does not type as fast
     done
 }
@@ -24,8 +25,11 @@ top_builddir=$(cd "$top_builddir" && pwd)
 begin manual
 ok 'the controller is ready'
 mkdir "$folder/example" && cp "$top_srcdir/examples/cerebras-gpt-111m.yaml" "$folder/example/job.yaml"
-session wafer-explain.1 | without_times >"$folder/wanted"
-follow wafer-explain.1 | without_times >"$folder/said"
-diff "$folder/wanted" "$folder/said" >"$folder/out" && [ "$(grep -c '^\$ ' "$folder/wanted")" -ge 7 ]
-ok 'wafer-explain(1) shows what is said'
+cp "$top_srcdir/examples/morning.swf" "$folder/example"
+for page in wafer-explain.1 waferd.scheduling.5; do
+    session "$page" | without_times >"$folder/wanted"
+    follow "$page" | without_times >"$folder/said"
+    diff "$folder/wanted" "$folder/said" >"$folder/out" && [ "$(grep -c '^\$ ' "$folder/wanted")" -ge 4 ]
+    ok "$page shows what is said"
+done
 finish
