@@ -40,7 +40,7 @@ static void print_resumed(const struct command *command, Wafer__Job *job)
         print_sentence(command, job);
 }
 
-int run_resume(const struct command *command)
+static int resume(const struct command *command, Wafer__ResumeRequest__Move move)
 {
     char key[SUBMISSION_KEY_SIZE];
     owned(connection_close) struct connection *connection = NULL;
@@ -70,6 +70,9 @@ int run_resume(const struct command *command)
     body.systems = (uint32_t)systems;
     body.key = plans ? NULL : key;
     body.has_plan = body.plan = plans;
+    body.has_move = move != WAFER__RESUME_REQUEST__MOVE__none;
+    body.move = move;
+    body.reason = (char *)command->values[FLAG_REASON];
     request.body_case = WAFER__REQUEST__BODY_RESUME;
     request.resume = &body;
     exit = connection_open(command, &connection);
@@ -85,4 +88,19 @@ int run_resume(const struct command *command)
         return message_fail(command, EXIT_INTERNAL, "the controller named no job");
     print_resumed(command, jobs[0]);
     return 0;
+}
+
+int run_resume(const struct command *command)
+{
+    return resume(command, WAFER__RESUME_REQUEST__MOVE__none);
+}
+
+int run_fallback(const struct command *command)
+{
+    return resume(command, WAFER__RESUME_REQUEST__MOVE__fallback);
+}
+
+int run_return(const struct command *command)
+{
+    return resume(command, WAFER__RESUME_REQUEST__MOVE__back);
 }

@@ -21,6 +21,8 @@ int run_release(const struct command *command);
 int run_requeue(const struct command *command);
 int run_update(const struct command *command);
 int run_resume(const struct command *command);
+int run_fallback(const struct command *command);
+int run_return(const struct command *command);
 int run_ckpt_ls(const struct command *command);
 int run_ckpt_show(const struct command *command);
 int run_ckpt_verify(const struct command *command);

@@ -165,6 +165,14 @@ const struct verb verbs[] = {
       "checkpoint. Only verified checkpoints are taken. --plan only tells: from what it would go\n"
       "on, what is lost, and whether it would start now (0) or wait (2).\n",
       run_resume },
+    { NULL, "fallback", "ID", 1, 1,
+      TAKES(FLAG_POOL) | TAKES(FLAG_FROM) | TAKES(FLAG_REASON) | TAKES(FLAG_PLAN),
+      "go on in the pool that the job names for that",
+      "From its newest verified checkpoint, or the one that --from names. --plan only tells what\n"
+      "would be lost, and whether it would start now (0) or wait (2).\n",
+      run_fallback },
+    { NULL, "return", "ID", 1, 1, TAKES(FLAG_FROM) | TAKES(FLAG_REASON) | TAKES(FLAG_PLAN),
+      "go back from there to the job's own pool", "As fallback, the same way back.\n", run_return },
     { "ckpt", "ls", "ID", 1, 1, TAKES(FLAG_WATCH), "checkpoints of a job", NULL, run_ckpt_ls },
     { "ckpt", "show", "CKPT", 1, 1, 0, "everything about a checkpoint", NULL, run_ckpt_show },
     { "ckpt", "verify", "CKPT...", 1, ANY_NUMBER, 0, "read checkpoints back and compare digests",

@@ -7,7 +7,7 @@ dist_man_MANS += man/wafer.1 man/wafer-submit.1 man/wafer-ls.1 man/wafer-explain
 man_of_ls = man/wafer-show.1 man/wafer-top.1 man/wafer-logs.1 man/wafer-events.1 \
   man/wafer-wait.1 man/wafer-report.1 man/wafer-diff.1
 man_of_change = man/wafer-cancel.1 man/wafer-hold.1 man/wafer-release.1 man/wafer-requeue.1 \
-  man/wafer-update.1 man/wafer-resume.1
+  man/wafer-update.1 man/wafer-resume.1 man/wafer-fallback.1 man/wafer-return.1
 man_of_system = man/wafer-queue.1 man/wafer-quota.1
 man_of_explain = man/wafer-plan.1
 man_of_doctor = man/wafer-whoami.1 man/wafer-config.1 man/wafer-schema.1 man/wafer-completion.1 \

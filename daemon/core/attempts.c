@@ -5,6 +5,7 @@
 
 #include "base/later.h"
 #include "base/memory.h"
+#include "core/fallback.h"
 #include "core/schedule.h"
 #include "core/state.h"
 
@@ -377,6 +378,18 @@ void job_end_back_off(Wafer__JobState *next)
     UNSET(next, launch_refusals);
 }
 
+/* The attempt was the last there. */
+static void fall_back(struct core *core, struct job *job, Wafer__JobState *next,
+                      const struct pool *pool, const char *text, Wafer__AttemptState *attempt)
+{
+    next->state = WAFER__JOB__STATE__PENDING;
+    owned(free) char *moved = fallback_take(job, pool, next);
+    owned(free) char *both = text_format("%s%s%s", text ? text : "", text ? "; " : "", moved);
+    if (next->state == WAFER__JOB__STATE__HELD)
+        SET(attempt, held, true);
+    record_end(core, WAFER__RECORD_KIND__ATTEMPT_ENDED, next, both, NULL, attempt);
+}
+
 static void wait_again(struct core *core, struct job *job, Wafer__JobState *next,
                        Wafer__Cause cause, bool started, const char *text,
                        Wafer__AttemptState *attempt)
@@ -397,6 +410,12 @@ static void wait_again(struct core *core, struct job *job, Wafer__JobState *next
     } else {
         tries = progressed && !terms->retry_counts_all ? 0 : next->failures + 1;
         SET(next, failures, tries);
+    }
+    const struct pool *other =
+        tries > terms->retry_max ? fallback_pool(core, job, WAFER__CAUSE__RETRY_LIMIT) : NULL;
+    if (other) {
+        fall_back(core, job, next, other, text, attempt);
+        return;
     }
     if (tries > terms->retry_max) {
         next->state = WAFER__JOB__STATE__HELD;
@@ -464,7 +483,11 @@ void attempt_ended(struct core *core, struct job *job, const struct ending *endi
     SET(&over.state, cause, cause);
     over.state.detail = text;
     SET(&over.state, last_step, next.final_step);
-    if (final >= 0)
+    const struct pool *other =
+        final == WAFER__JOB__STATE__FAILED ? fallback_pool(core, job, cause) : NULL;
+    if (other)
+        fall_back(core, job, &next, other, text, &over.state);
+    else if (final >= 0)
         end_with(core, &next, (Wafer__Job__State) final, text, NULL, &over.state);
     else
         wait_again(core, job, &next, cause, started, text, &over.state);
@@ -514,7 +537,7 @@ void job_timer_set(struct core *core, struct job *job)
 
     switch (job->state.state) {
     case WAFER__JOB__STATE__PENDING:
-        due_us = job_too_late_us(job);
+        due_us = earlier(job_too_late_us(job), fallback_next_us(core, job));
         if (job->state.has_not_before_us && job->state.not_before_us > core->now_us)
             due_us = earlier(due_us, job->state.not_before_us);
         if (job->spec->terms.begin_us > core->now_us)
@@ -549,6 +572,8 @@ void job_timer_due(struct core *core, struct job *job)
                     "it can no longer be over by its deadline", NULL);
             break;
         }
+        if (fallback_due(core, job))
+            break;
         job_timer_set(core, job);
         schedule_review(core, job);
         core->pass_wanted = true;

@@ -12,6 +12,7 @@ libcore_a_SOURCES = \
   daemon/core/deliveries.c \
   daemon/core/dependencies.c daemon/core/dependencies.h \
   daemon/core/effects.c \
+  daemon/core/fallback.c daemon/core/fallback.h \
   daemon/core/forecast.c daemon/core/forecast.h \
   daemon/core/hash.c \
   daemon/core/hosts.c \

@@ -123,6 +123,18 @@ static void advise_requeue(struct explaining *explaining)
                text_format("wafer requeue %llu", id_of(explaining)));
 }
 
+/* The pool that the job names for that. */
+static void advise_fallback(struct explaining *explaining)
+{
+    const Wafer__FallbackSpec *spec = explaining->job->spec->message->fallback;
+    const struct pool *own = job_pool(explaining->core, explaining->job);
+
+    if (spec && can(explaining, WAFER__ROLE__ACTION__resume) &&
+        !(own && strcmp(own->name, spec->pool) == 0))
+        advise(explaining, text_format("let it go on in pool %s", spec->pool),
+               text_format("wafer fallback %llu", id_of(explaining)));
+}
+
 static void advise_logs(struct explaining *explaining)
 {
     if (can(explaining, WAFER__ROLE__ACTION__read))
@@ -179,6 +191,10 @@ static void advise_waiting(struct explaining *explaining)
     switch (view->reason->code) {
     case WAFER__JOB__REASON__HeldUser:
     case WAFER__JOB__REASON__HeldAdmin: advise_release(explaining); return;
+    case WAFER__JOB__REASON__FallbackAsk:
+        advise_fallback(explaining);
+        advise_release(explaining);
+        return;
     case WAFER__JOB__REASON__RetryLimit:
     case WAFER__JOB__REASON__LaunchFailed:
         advise_logs(explaining);
@@ -222,6 +238,7 @@ static void advise_waiting(struct explaining *explaining)
     case WAFER__JOB__REASON__SystemUnavailable:
         if (!pool)
             return;
+        advise_fallback(explaining);
         advise_fewer(explaining, most_of(explaining).healthy);
         advise_drained(explaining);
         advise_pool(explaining);

@@ -249,6 +249,31 @@ bool deadline_is_ahead(struct request *request, uint64_t job, const struct job_t
     return false;
 }
 
+/* An impossible fallback is refused now, not at the hour of need. */
+static bool fallback_is_possible(struct request *request, const Wafer__JobSpec *spec,
+                                 const struct job_terms *terms, const struct pool *own)
+{
+    const Wafer__FallbackSpec *fallback = spec->fallback;
+    const struct pool *pool = fallback ? core_pool(request->core, fallback->pool) : NULL;
+    char *why = NULL;
+
+    if (!fallback)
+        return true;
+    if (!pool)
+        why = text_format("there is no pool '%s' here", fallback->pool);
+    else if (pool == own)
+        why = text_format("%s is the job's own pool", pool->name);
+    else if (!pool_takes(pool, terms->level))
+        why = text_format("%s data may not go to pool %s", level_name(terms->level), pool->name);
+    else if (pool->systems && schedule_widest(request->core, pool).known < terms->systems_min)
+        why =
+            text_format("pool %s has at most %u systems on a host, and the job needs %u",
+                        pool->name, schedule_widest(request->core, pool).known, terms->systems_min);
+    if (why)
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "fallback.pool", why);
+    return !why;
+}
+
 /* Whether this caller may have it run here now: that is asked of each submission. False: answered.
  */
 static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
@@ -272,6 +297,8 @@ static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
                            spec->stop->max_cost->currency));
         return false;
     }
+    if (!fallback_is_possible(request, spec, terms, pool))
+        return false;
     for (size_t i = 0; i < spec->n_notify; i++) {
         char *refusal = delivery_refusal(request->core, spec, spec->notify[i]);
         owned(free) char *field = text_format("notify[%zu].to", i);
@@ -709,8 +736,57 @@ static void resume_live(struct request *request, struct job *job)
                                   : origin_to_resume(job));
         return;
     }
-    record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, "resume");
+    if (asked->has_move && asked->move) {
+        owned(free) char *text =
+            text_format("to pool %s%s%s", asked->pool, asked->reason ? ": " : "",
+                        asked->reason ? asked->reason : "");
+        record_change(request, WAFER__RECORD_KIND__JOB_MOVED, job, &next, text);
+    } else {
+        record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, "resume");
+    }
     answer_job(request, job);
+}
+
+/* The pool that a fallback or a return goes to; NULL: answered. */
+static const char *move_pool(struct request *request, const struct job *job)
+{
+    const Wafer__ResumeRequest *asked = request->message->resume;
+    const Wafer__FallbackSpec *spec = job->spec->message->fallback;
+    const struct pool *now = job_pool(request->core, job);
+    const char *pool = asked->pool;
+
+    if (!pool && asked->move == WAFER__RESUME_REQUEST__MOVE__fallback)
+        pool = spec ? spec->pool : NULL;
+    else if (!pool)
+        pool = job->spec->terms.queue ? job->spec->terms.queue : request->core->pools[0].name;
+    if (!pool)
+        refuse(request, job->state.id, "E_FIELD", EX_DATAERR, "pool",
+               text_copy("the job names no fallback pool: --pool NAME does"));
+    else if (now && strcmp(now->name, pool) == 0 && !job->state.next_queue)
+        refuse(
+            request, job->state.id, "E_STATE", EXIT_STATE, NULL,
+            text_format("job %llu is in pool %s already", (unsigned long long)job->state.id, pool));
+    else
+        return pool;
+    return NULL;
+}
+
+/* The same as a resume, with the pool filled in. */
+static void move(struct request *request, struct job *job)
+{
+    Wafer__Request message = *request->message;
+    Wafer__ResumeRequest resume = *request->message->resume;
+
+    resume.pool = (char *)move_pool(request, job);
+    if (!resume.pool)
+        return;
+    message.resume = &resume;
+    request->message = &message;
+    if (!core_pool(request->core, resume.pool))
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "pool",
+               text_format("there is no pool '%s' here", resume.pool));
+    else
+        resume_live(request, job);
 }
 
 void on_resume(struct request *request)
@@ -731,6 +807,14 @@ void on_resume(struct request *request)
                text_format("%u is not between 1 and %d", asked->systems, LIMIT_SYSTEMS));
         return;
     }
+    bool moves = asked->has_move && asked->move;
+    if (moves && (facts || job_state_is_terminal(job->state.state))) {
+        refuse(
+            request, facts ? facts->state->id : job->state.id, "E_ENDED", EXIT_STATE, NULL,
+            text_copy("it has ended: 'wafer resume --pool' goes on from its checkpoint, as a new "
+                      "job"));
+        return;
+    }
     if (facts) {
         resume_ended(request, facts->state, facts->spec, facts->checkpoints,
                      facts->checkpoint_count);
@@ -745,6 +829,8 @@ void on_resume(struct request *request)
             refuse(request, job->state.id, "E_STATE", EX_TEMPFAIL, NULL,
                    text_format("job %llu is being stopped: try again when it has",
                                (unsigned long long)job->state.id));
+        else if (moves)
+            move(request, job);
         else
             resume_live(request, job);
         return;

@@ -137,8 +137,9 @@ struct wait {
 
 #define FAILED_SYSTEMS 4
 
-struct progress {    /* live */
-    uint64_t listed; /* the last report that listed it, as core->report_count counts them */
+struct progress {           /* live */
+    int64_t short_since_us; /* too few systems of its pool have worked since then; 0: enough do */
+    uint64_t listed;        /* the last report that listed it, as core->report_count counts them */
     uint32_t failed_on[FAILED_SYSTEMS]; /* the last systems that failed under it; 0: none */
     int64_t waiting_since_us;           /* of one that waits again; else 0 */
     Wafer__Job__Phase phase;

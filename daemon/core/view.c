@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/fallback.h"
 #include "core/forecast.h"
 #include "core/schedule.h"
 #include "core/state.h"
@@ -45,7 +46,8 @@ static Wafer__Job__WaitReason *reason_new(const struct core *core, const struct 
     if (job->state.state == WAFER__JOB__STATE__PENDING) {
         schedule_explain(core, job, &wait);
     } else {
-        wait.reason = !job->state.held_by_admin    ? WAFER__JOB__REASON__HeldUser
+        wait.reason = fallback_is_asked(job)       ? WAFER__JOB__REASON__FallbackAsk
+                      : !job->state.held_by_admin  ? WAFER__JOB__REASON__HeldUser
                       : job->state.launch_refusals ? WAFER__JOB__REASON__LaunchFailed
                       : job->state.has_cause && job->state.cause == WAFER__CAUSE__RETRY_LIMIT
                           ? WAFER__JOB__REASON__RetryLimit

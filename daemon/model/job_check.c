@@ -53,7 +53,6 @@ static void check_supported(const struct bind_report *report, const Wafer__JobSp
         { "program", spec->program },
         { "checkpoint.dir", spec->checkpoint && spec->checkpoint->dir },
         { "divergence", spec->divergence },
-        { "fallback", spec->fallback },
         { "retention", spec->retention },
         { "cost", spec->cost },
     };
@@ -142,6 +141,25 @@ static void check_times(const struct bind_report *report, const Wafer__JobSpec *
         check_dependency(report, spec->after[i], i);
     if (spec->begin && spec->deadline && spec->begin->us >= spec->deadline->us)
         bind_refuse(report, "begin", "is not before the deadline");
+}
+
+/* Whether the pool is there and takes the class of the job, the controller knows. */
+static void check_fallback(const struct bind_report *report, const Wafer__FallbackSpec *fallback)
+{
+    if (!fallback)
+        return;
+    check_name(report, "fallback.pool", fallback->pool);
+    for (size_t i = 0; i < fallback->n_when; i++)
+        switch (fallback->when[i]) {
+        case WAFER__CAUSE__RETRY_LIMIT:
+        case WAFER__CAUSE__UNSUPPORTED_OPERATOR:
+        case WAFER__CAUSE__NO_HEALTHY_SYSTEM: break;
+        default:
+            bind_refuse(report, "fallback.when",
+                        "%s is not supported in this version (RETRY_LIMIT, UNSUPPORTED_OPERATOR, "
+                        "NO_HEALTHY_SYSTEM)",
+                        cause_name(fallback->when[i]));
+        }
 }
 
 static void check_model(const struct bind_report *report, const Wafer__ModelSpec *model)
@@ -388,6 +406,7 @@ int job_spec_check(const Wafer__JobSpec *spec, const struct bind_places *places,
     check_head(&report, spec);
     check_systems(&report, spec);
     check_times(&report, spec);
+    check_fallback(&report, spec->fallback);
     check_workload(&report, spec);
     check_data(&report, spec);
     check_quality(&report, spec->quality);

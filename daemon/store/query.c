@@ -261,7 +261,7 @@ int store_history_past(struct store *store, uint64_t job, const struct store_pas
                     " SELECT time_us, 'JOB_HELD', NULL, sequence FROM origin"
                     " WHERE ?1 < job + count AND text = 'held'"
                     " UNION ALL SELECT time_us, kind, attempt, sequence FROM event WHERE job = ?1"
-                    " AND (attempt IS NOT NULL OR kind IN ('JOB_HELD', 'JOB_RELEASED'))"
+                    " AND (attempt IS NOT NULL OR kind IN ('JOB_HELD', 'JOB_RELEASED', 'JOB_MOVED'))"
                     " ORDER BY 4",
                     &statement, diag);
 

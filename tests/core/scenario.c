@@ -365,6 +365,11 @@ static void on_job_request(struct scenario *scenario, const char *verb)
     } else {
         resume.from = (char *)word(scenario, "from", NULL);
         resume.pool = (char *)word(scenario, "pool", NULL);
+        const char *move = word(scenario, "move", NULL);
+        if (move)
+            SET(&resume, move,
+                strcmp(move, "back") == 0 ? WAFER__RESUME_REQUEST__MOVE__back
+                                          : WAFER__RESUME_REQUEST__MOVE__fallback);
         resume.key = (char *)word(scenario, "key", NULL);
         SET(&resume, plan, value(scenario, "plan", 0) != 0);
         if (word(scenario, "systems", NULL))

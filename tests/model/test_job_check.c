@@ -160,6 +160,12 @@ static const struct {
 
     { { "begin=2026-02-01T08:00:00Z", "deadline=2026-02-01T08:00:00Z" },
       "begin: is not before the deadline\n" },
+    { { "fallback={pool: gpu, when: [RETRY_LIMIT, BUDGET]}" },
+      "fallback.when: BUDGET is not supported in this version (RETRY_LIMIT, UNSUPPORTED_OPERATOR, "
+      "NO_HEALTHY_SYSTEM)\n" },
+    { { "fallback={pool: 'a b'}" },
+      "fallback.pool: \"a b\" is not a name (1 to 63 of A-Z a-z 0-9 . _ -, one a letter or "
+      "digit)\n" },
     { { "after=[{}]" }, "after[0]: wants afterok, afterany, afternotok or afterstart\n" },
     { { "after=[{afterok: 3}, {afterok: 3, afterany: 4}]" },
       "after[1]: names more than one kind: one in each entry\n" },
@@ -176,7 +182,6 @@ static const struct {
       "program: not supported in this version (leave it out)\n" },
     { { "checkpoint.dir=/x" }, "checkpoint.dir: not supported in this version (leave it out)\n" },
     { { "divergence={nan: stop}" }, "divergence: not supported in this version (leave it out)\n" },
-    { { "fallback={pool: gpu}" }, "fallback: not supported in this version (leave it out)\n" },
     { { "retention={logs: 90d}" }, "retention: not supported in this version (leave it out)\n" },
     { { "cost={center: '4711'}" }, "cost: not supported in this version (leave it out)\n" },
 };

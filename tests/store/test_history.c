@@ -361,6 +361,33 @@ START_TEST(history_outlives_the_process)
 }
 END_TEST
 
+/* A kind that was forgotten would be told to nobody. */
+START_TEST(every_kind_of_record_is_told_or_known_to_be_nobodys_business)
+{
+    const ProtobufCEnumDescriptor *type = &wafer__record_kind__descriptor;
+
+    for (unsigned i = 0; i < type->n_values; i++) {
+        Wafer__RecordKind kind = (Wafer__RecordKind)type->values[i].value;
+        bool is_silent = kind == WAFER__RECORD_KIND__CLOCK_SET ||
+                         kind == WAFER__RECORD_KIND__KEY_FORGOTTEN ||
+                         kind == WAFER__RECORD_KIND__NOTIFY_QUEUED;
+        /* These are told by the state that they carry, and jobs by their submission. */
+        if (kind == WAFER__RECORD_KIND__CHECKPOINT_CHANGED ||
+            kind == WAFER__RECORD_KIND__SYSTEM_CHANGED ||
+            kind == WAFER__RECORD_KIND__QUEUE_CHANGED || kind == WAFER__RECORD_KIND__JOB_SUBMITTED)
+            continue;
+        uint64_t job = 100 + (uint64_t)kind;
+        sequence++, write_record(record_new(sequence, kind, job));
+        durable();
+        buffer_clear(&said);
+        struct diag diag;
+        ck_assert_int_ge(store_history_events(store, job, 10, say_event, NULL, &diag), 0);
+        ck_assert_msg(!said.length == is_silent, "%s is %s", type->values[i].name,
+                      is_silent ? "told" : "not told");
+    }
+}
+END_TEST
+
 START_TEST(equal_specs_are_stored_once_while_they_are_fresh)
 {
     owned(free) char *path = text_format("%s/state.db", dir);
@@ -394,6 +421,7 @@ int main(void)
     tcase_add_test(tcase, an_ended_job_shows_what_became_of_its_checkpoints);
     tcase_add_test(tcase, events_are_what_people_read_oldest_of_the_newest_first);
     tcase_add_test(tcase, the_newest_events_are_the_same_however_the_journal_is_cut_into_rows);
+    tcase_add_test(tcase, every_kind_of_record_is_told_or_known_to_be_nobodys_business);
     tcase_add_test(tcase, history_outlives_the_process);
     tcase_add_test(tcase, equal_specs_are_stored_once_while_they_are_fresh);
     suite_add_tcase(suite, tcase);
