@@ -82,15 +82,17 @@ int connection_refused(const struct command *command, int error, const struct di
 }
 
 /* 0, an exit code of something that was told, or a negative errno that was not. */
-static int open_ssh(const struct command *command, struct connection *connection, struct diag *diag)
+static int open_ssh(const struct command *command, unsigned wait_s, struct connection *connection,
+                    struct diag *diag)
 {
     int fd;
-    int exit = ssh_start(command, &fd, &connection->ssh);
+    int exit = ssh_start(command, wait_s, &fd, &connection->ssh);
 
     if (exit)
         return exit;
     int r = client_attach(fd, command->ssh_host, PROGRAM, command->values[FLAG_AS],
-                          timeout_ms(command, SSH_TIMEOUT_MS), &connection->client, diag);
+                          timeout_ms(command, SSH_TIMEOUT_MS) + (int)wait_s * 1000,
+                          &connection->client, diag);
     if (r != -EPIPE)
         return r;
     exit = ssh_tell_end(command, connection->ssh);
@@ -98,14 +100,16 @@ static int open_ssh(const struct command *command, struct connection *connection
     return exit;
 }
 
-static int try_open(const struct command *command, struct connection **ret, struct diag *diag)
+/* `wait_s`: how long a proxy waits for its controller; on this machine each try is at once. */
+static int try_open(const struct command *command, unsigned wait_s, struct connection **ret,
+                    struct diag *diag)
 {
     owned(connection_close) struct connection *connection = NEW(struct connection);
 
     connection->command = command;
     int r =
         command->ssh_host
-            ? open_ssh(command, connection, diag)
+            ? open_ssh(command, wait_s, connection, diag)
             : client_connect(command->socket_path, PROGRAM, command->values[FLAG_AS],
                              timeout_ms(command, CONNECT_TIMEOUT_MS), &connection->client, diag);
     if (r == 0)
@@ -116,7 +120,7 @@ static int try_open(const struct command *command, struct connection **ret, stru
 int connection_open(const struct command *command, struct connection **ret)
 {
     struct diag diag = { .text = "" };
-    int r = try_open(command, ret, &diag);
+    int r = try_open(command, 0, ret, &diag);
 
     if (r < 0)
         return connection_refused(command, r, &diag);
@@ -330,6 +334,16 @@ void connection_pause(struct connection *connection, int64_t us)
     wait_for(client_fd(connection->client), connection_now_us() + us);
 }
 
+/* At least one: less is no wait. */
+static unsigned reopen_seconds(int64_t deadline_us)
+{
+    int64_t left_us = deadline_us < 0 ? REOPEN_TIMEOUT_US : deadline_us - connection_now_us();
+
+    return left_us < SECOND_US           ? 1
+           : left_us > REOPEN_TIMEOUT_US ? REOPEN_TIMEOUT_US / SECOND_US
+                                         : (unsigned)(left_us / SECOND_US);
+}
+
 enum next connection_reopen(struct connection **connection, int64_t deadline_us)
 {
     const struct command *command = (*connection)->command;
@@ -341,7 +355,7 @@ enum next connection_reopen(struct connection **connection, int64_t deadline_us)
     for (;;) {
         struct connection *fresh;
         struct diag diag;
-        int r = try_open(command, &fresh, &diag);
+        int r = try_open(command, reopen_seconds(deadline_us), &fresh, &diag);
         int64_t tried_us = connection_now_us() - began_us;
 
         if (r == 0) {

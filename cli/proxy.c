@@ -16,6 +16,7 @@
 
 #define PIPE_BYTES       (64 << 10)
 #define PROXY_TIMEOUT_MS 1000
+#define PROXY_PAUSE_MS   200
 
 /* One direction. */
 struct pipe {
@@ -74,6 +75,23 @@ static void join(struct pipe *pipes)
     }
 }
 
+/* With --timeout a controller that is not there is waited for, as long as somebody is at the other
+ * end: it may be starting again. A negative errno when it is not there. */
+static int reach(const struct command *command, int *ret_fd, struct diag *diag)
+{
+    int64_t deadline_us = connection_now_us() + command->timeout_us;
+
+    for (;;) {
+        int r = connect_unix(command->socket_path, PROXY_TIMEOUT_MS, ret_fd, diag);
+        struct pollfd client = { .fd = STDIN_FILENO };
+
+        if ((r != -ENOENT && r != -ECONNREFUSED) || connection_now_us() >= deadline_us)
+            return r;
+        if (poll(&client, 1, PROXY_PAUSE_MS) > 0)
+            return r;
+    }
+}
+
 int run_proxy(const struct command *command)
 {
     static struct pipe pipes[2];
@@ -87,7 +105,7 @@ int run_proxy(const struct command *command)
     if (isatty(STDIN_FILENO))
         return message_fail(command, EXIT_USAGE,
                             "a proxy speaks to a program: --server ssh://HOST runs it");
-    int r = connect_unix(command->socket_path, PROXY_TIMEOUT_MS, &fd, &diag);
+    int r = reach(command, &fd, &diag);
     if (r < 0)
         return connection_refused(command, r, &diag);
     owned(fd_close) int socket = fd;

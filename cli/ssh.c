@@ -15,7 +15,7 @@
 
 #define SSH_FAILED 255 /* what ssh exits with for reasons of its own */
 #define NOT_FOUND  127 /* what a shell does for a program that is not there */
-#define WORDS_MAX  12
+#define WORDS_MAX  14
 
 /* [USER@]HOST[:PORT], or with the host in brackets where it has colons itself. */
 static const char *split_port(char *host)
@@ -33,7 +33,7 @@ static const char *split_port(char *host)
     return has_port ? colon + 1 : NULL;
 }
 
-static void run_ssh(const struct command *command, int fd)
+static void run_ssh(const struct command *command, unsigned wait_s, int fd)
 {
     char *host = text_copy(command->ssh_host);
     const char *port = split_port(host);
@@ -53,6 +53,10 @@ static void run_ssh(const struct command *command, int fd)
     words[count++] = host;
     words[count++] = "wafer";
     words[count++] = "proxy";
+    if (wait_s) {
+        words[count++] = "--timeout";
+        words[count++] = text_format("%us", wait_s);
+    }
 
     dup2(fd, STDIN_FILENO);
     dup2(fd, STDOUT_FILENO);
@@ -64,7 +68,7 @@ static void run_ssh(const struct command *command, int fd)
     _exit(SSH_FAILED);
 }
 
-int ssh_start(const struct command *command, int *ret_fd, pid_t *ret_pid)
+int ssh_start(const struct command *command, unsigned wait_s, int *ret_fd, pid_t *ret_pid)
 {
     int fds[2];
 
@@ -78,7 +82,7 @@ int ssh_start(const struct command *command, int *ret_fd, pid_t *ret_pid)
     if (pid < 0)
         return message_fail(command, EXIT_OS, "cannot start ssh: %s", strerror(errno));
     if (pid == 0)
-        run_ssh(command, theirs);
+        run_ssh(command, wait_s, theirs);
 
     *ret_pid = pid;
     *ret_fd = fd_take(&ours);

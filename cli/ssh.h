@@ -6,8 +6,9 @@
 
 #include "cli/command.h"
 
-/* Run `ssh HOST wafer proxy`. The stream is a socket of ours; closing it ends ssh. */
-int ssh_start(const struct command *command, int *ret_fd, pid_t *ret_pid);
+/* Run `ssh HOST wafer proxy`. The stream is a socket of ours; closing it ends ssh. `wait_s`: the
+ * other end waits that long for a controller that is not there; 0: not at all. */
+int ssh_start(const struct command *command, unsigned wait_s, int *ret_fd, pid_t *ret_pid);
 
 /* After the stream has ended: how ssh did, told. The exit code of the command. */
 int ssh_tell_end(const struct command *command, pid_t pid);

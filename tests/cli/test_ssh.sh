@@ -1,7 +1,7 @@
 #!/bin/sh
 # A controller on another machine: ssh is a script here, and what it was asked to run is run.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 15
+plan 17
 mkdir "$folder/bin" && PATH=$folder/bin:$PATH && export PATH
 ln -s "$wafer" "$folder/bin/wafer"
 
@@ -77,6 +77,25 @@ ok "a proxy leads no further"
 WAFER_SOCKET=$folder/nobody alone proxy
 exits 69 && err_has "wafer: proxy: no controller at '$folder/nobody'"
 ok "a proxy without a controller"
+
+# A controller that starts again.
+printf -- '--- watch\nmore: true\njob: {id: 7, state: RUNNING}\n--- close\n--- watch\njob: {id: 7, state: SUCCEEDED}\n' >"$folder/restart"
+run restart wait 7 --server ssh://head
+exits 0 && echo "job 7: SUCCEEDED" | out_is && echo "-T -- head wafer proxy --timeout 30s" | cmp -s - "$folder/words"
+ok "a restart of the controller is waited out over there"
+{
+    WAFER_SOCKET=$folder/later
+    export WAFER_SOCKET
+    mkfifo "$folder/held"
+    "$wafer" proxy --timeout 20s <"$folder/held" >"$folder/out" 2>"$folder/err" &
+    exec 9>"$folder/held"
+    exec 9>&-
+    wait $!
+    status=$?
+    unset WAFER_SOCKET
+}
+exits 69 && err_has "no controller at '$folder/later'"
+ok "but not for a client that has gone"
 
 # ---- a real one ----
 

@@ -29,6 +29,12 @@ run 0 release "$live"
 within 10 runs "$live"
 timeout 60 "$top_builddir/wafer" logs -f "$live" >"$folder/followed" 2>"$folder/err" &
 follower=$!
+# The same from another machine: what ssh would run there, is run.
+mkdir "$folder/bin" && ln -s "$(realpath "$top_builddir/wafer")" "$folder/bin/wafer"
+printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift 2\nexec "$@"\n' >"$folder/bin/ssh"
+chmod +x "$folder/bin/ssh"
+PATH=$folder/bin:$PATH timeout 60 "$top_builddir/wafer" --server ssh://head logs -f "$live" >"$folder/far" 2>"$folder/far.err" &
+far=$!
 for step in 1000 3000; do
     within 20 has_reached "$live" $step
     kill_daemon
@@ -36,8 +42,10 @@ for step in 1000 3000; do
 done
 wait "$follower"
 ok 'logs -f lives through two kills of the controller, and ends with the job'
+wait "$far" && [ ! -s "$folder/far.err" ]
+ok 'and so it does through ssh'
 run 0 logs "$live"
-cmp -s "$folder/out" "$folder/followed"
+cmp -s "$folder/out" "$folder/followed" && cmp -s "$folder/out" "$folder/far"
 ok 'and has printed each line once'
 stop_all
 
