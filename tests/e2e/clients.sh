@@ -31,6 +31,7 @@ timeout 60 "$top_builddir/wafer" logs -f "$live" >"$folder/followed" 2>"$folder/
 follower=$!
 # The same from another machine: what ssh would run there, is run.
 mkdir "$folder/bin" && ln -s "$(realpath "$top_builddir/wafer")" "$folder/bin/wafer"
+# shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift 2\nexec "$@"\n' >"$folder/bin/ssh"
 chmod +x "$folder/bin/ssh"
 PATH=$folder/bin:$PATH timeout 60 "$top_builddir/wafer" --server ssh://head logs -f "$live" >"$folder/far" 2>"$folder/far.err" &
