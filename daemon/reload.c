@@ -12,6 +12,7 @@
 #include "model/bind.h"
 #include "model/message.h"
 #include "scheduling.h"
+#include "webhook_settings.h"
 
 static void apply_snapshot_every(struct settings *running, struct settings *fresh)
 {
@@ -207,6 +208,18 @@ static void apply_classes(struct settings *running, struct settings *fresh,
     }
 }
 
+/* Secrets are read again even where the site file is the same: another may lie in the same place.
+ */
+static void apply_webhooks(struct settings *running, struct settings *fresh,
+                           struct reload_report *report)
+{
+    if (webhook_settings_differ(running->site, fresh->site)) {
+        buffer_append_text(&report->applied, "webhooks: changed\n");
+        report->applied_count++;
+    }
+    webhook_settings_swap(running, fresh);
+}
+
 void settings_apply(struct settings *running, struct settings *fresh, struct reload_report *report)
 {
     struct comparison comparison = { running, fresh, report };
@@ -214,6 +227,7 @@ void settings_apply(struct settings *running, struct settings *fresh, struct rel
     apply_roles(running, fresh, report);
     apply_scheduling(running, fresh, report);
     apply_classes(running, fresh, report);
+    apply_webhooks(running, fresh, report);
     compare_platforms(&comparison);
     bind_differ(&running->site->base, &fresh->site->base, on_difference, &comparison);
 }
@@ -282,10 +296,23 @@ void daemon_set_policies(struct daemon *daemon)
         core_set_access(daemon->core, TAKE(settings->access));
     for (size_t i = 0; i < settings->pool_count; i++)
         core_set_classes(daemon->core, i, settings->pools[i].classes);
+    core_set_webhooks(daemon->core, settings->webhooks, settings->webhook_count,
+                      settings->notify_allow, settings->notify_allow_count);
     core_set_schedule(daemon->core, &settings->schedule);
     core_set_preempt(daemon->core, &settings->preempt);
     core_set_scores(daemon->core, &scores, shares, share_count);
     core_set_quotas(daemon->core, &settings->quotas);
+}
+
+/* A credential is given at the start alone: one that is new waits for that. */
+static bool has_no_secret(const struct settings *fresh, struct buffer *errors)
+{
+    struct diag diag;
+
+    if (webhook_settings_have_secrets(fresh, &diag) == 0)
+        return false;
+    buffer_format(errors, "%s: %s\n", fresh->path, diag.text);
+    return true;
 }
 
 void reload(struct daemon *daemon, uid_t uid)
@@ -296,7 +323,7 @@ void reload(struct daemon *daemon, uid_t uid)
     owned(settings_free) struct settings *fresh = NULL;
 
     sd_notify(0, "RELOADING=1\nSTATUS=reading the site file");
-    if (settings_read(running->path, &fresh, &errors) < 0 ||
+    if (settings_read(running->path, &fresh, &errors) < 0 || has_no_secret(fresh, &errors) ||
         settings_may_follow(running, fresh, &errors) < 0) {
         record(daemon, uid, true, &errors);
         tell_refused(running, &errors);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "model/job_name.h"
 #include "model/limits.h"
+#include "model/message.h"
 
 #define WEBHOOKS_MAX    64
 #define SECRET_FILE_MAX 1024
@@ -140,4 +141,55 @@ void webhook_settings_free(struct settings *settings)
     free(settings->secrets);
     free(settings->webhooks);
     free(settings->notify_allow);
+}
+
+/* ---- of a site file that follows another ---- */
+
+int webhook_settings_have_secrets(const struct settings *settings, struct diag *diag)
+{
+    for (size_t i = 0; i < settings->webhook_count; i++)
+        if (settings->site->webhooks[i]->secret && !settings->secrets[i])
+            return diag_fail(diag, -ENOKEY,
+                             "the secret of webhook %s is credential '%s', and this process has "
+                             "none (LoadCredential= gives them)",
+                             settings->webhooks[i].name, settings->site->webhooks[i]->secret);
+    return 0;
+}
+
+bool webhook_settings_differ(const Wafer__Site *a, const Wafer__Site *b)
+{
+    if (a->n_webhooks != b->n_webhooks || a->n_notify_allow != b->n_notify_allow)
+        return true;
+    for (size_t i = 0; i < a->n_webhooks; i++)
+        if (!message_is_equal(&a->webhooks[i]->base, &b->webhooks[i]->base))
+            return true;
+    for (size_t i = 0; i < a->n_notify_allow; i++)
+        if (strcmp(a->notify_allow[i], b->notify_allow[i]) != 0)
+            return true;
+    return false;
+}
+
+void webhook_settings_swap(struct settings *a, struct settings *b)
+{
+    const struct settings settings = *a;
+    const Wafer__Site site = *a->site;
+
+    a->webhooks = b->webhooks;
+    a->secrets = b->secrets;
+    a->webhook_count = b->webhook_count;
+    a->notify_allow = b->notify_allow;
+    a->notify_allow_count = b->notify_allow_count;
+    a->site->webhooks = b->site->webhooks;
+    a->site->n_webhooks = b->site->n_webhooks;
+    a->site->notify_allow = b->site->notify_allow;
+    a->site->n_notify_allow = b->site->n_notify_allow;
+    b->webhooks = settings.webhooks;
+    b->secrets = settings.secrets;
+    b->webhook_count = settings.webhook_count;
+    b->notify_allow = settings.notify_allow;
+    b->notify_allow_count = settings.notify_allow_count;
+    b->site->webhooks = site.webhooks;
+    b->site->n_webhooks = site.n_webhooks;
+    b->site->notify_allow = site.notify_allow;
+    b->site->n_notify_allow = site.n_notify_allow;
 }

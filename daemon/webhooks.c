@@ -10,6 +10,7 @@
 #include "model/bind.h"
 #include "model/message.h"
 #include "notify/notify.h"
+#include "webhook_settings.h"
 
 #define ID_SIZE 33 /* 128 bits in hex */
 
@@ -18,6 +19,7 @@ struct sending {
     struct list link; /* webhooks->sendings */
     Wafer__DeliveryState *delivery;
     Wafer__Job *view; /* NULL: it is history */
+    char *url;        /* a copy: the site file may change before its turn has come */
     char id[ID_SIZE];
 };
 
@@ -48,34 +50,41 @@ static void sending_free(struct sending *sending)
     list_remove(&sending->link);
     wafer__delivery_state__free_unpacked(sending->delivery, NULL);
     wafer__job__free_unpacked(sending->view, NULL);
+    free(sending->url);
     free(sending);
 }
 
 /* ---- what is sent ---- */
 
-/* Where to, and with which secret; false: the site file no longer knows. */
-static bool find_webhook(const struct settings *settings, const char *name,
-                         struct notify_post *post)
+/* Its place in the site file; false: that no longer knows it. */
+static bool find_webhook(const struct settings *settings, const char *name, size_t *ret)
 {
     for (size_t i = 0; i < settings->webhook_count; i++)
         if (strcmp(settings->webhooks[i].name, name) == 0) {
-            post->url = settings->site->webhooks[i]->url;
-            post->secret = settings->secrets[i];
+            *ret = i;
             return true;
         }
     return false;
 }
 
-/* The site file may have changed since the job was submitted. */
-static int check_target(const struct webhooks *webhooks, const struct sending *sending,
-                        struct diag *diag)
+/* The site file may have changed since the job was submitted, or since this began to wait for its
+ * turn. The secret is the one that holds now. */
+static int check_target(const struct webhooks *webhooks, struct sending *sending, struct diag *diag)
 {
     const struct settings *settings = webhooks->daemon->settings;
     const Wafer__DeliveryState *delivery = sending->delivery;
     struct url url;
+    size_t place;
 
-    if (delivery->webhook && !*sending->post.url)
-        return diag_fail(diag, -ENOENT, "the site has no webhook '%s' any more", delivery->webhook);
+    if (delivery->webhook) {
+        if (!find_webhook(settings, delivery->webhook, &place))
+            return diag_fail(diag, -ENOENT, "the site has no webhook '%s' any more",
+                             delivery->webhook);
+        if (strcmp(settings->site->webhooks[place]->url, sending->url) != 0)
+            return diag_fail(diag, -EAGAIN, "webhook '%s' has another address now",
+                             delivery->webhook);
+        sending->post.secret = settings->secrets[place];
+    }
     if (delivery->url &&
         (url_parse(delivery->url, &url, NULL) < 0 ||
          !url_is_allowed(&url, settings->notify_allow, settings->notify_allow_count)))
@@ -133,8 +142,10 @@ static void on_done(void *userdata, struct notify_post *post, int error, const c
 
 void webhooks_send(struct webhooks *webhooks, const struct effect *effect)
 {
+    const struct settings *settings = webhooks->daemon->settings;
     const Wafer__DeliveryState *delivery = effect->delivery;
     struct sending *sending = NEW(struct sending);
+    size_t place;
 
     sending->delivery = MESSAGE_COPY(delivery);
     sending->view = effect->view ? MESSAGE_COPY(effect->view) : NULL;
@@ -142,9 +153,12 @@ void webhooks_send(struct webhooks *webhooks, const struct effect *effect)
     list_push_tail(&webhooks->sendings, &sending->link);
     sending->post.id = sending->id;
     if (delivery->url)
-        sending->post.url = sending->delivery->url;
-    else if (!find_webhook(webhooks->daemon->settings, delivery->webhook, &sending->post))
-        sending->post.url = ""; /* which is found out when its turn has come */
+        sending->url = text_copy(delivery->url);
+    else if (find_webhook(settings, delivery->webhook, &place))
+        sending->url = text_copy(settings->site->webhooks[place]->url);
+    else
+        sending->url = text_copy(""); /* which is found out when its turn has come */
+    sending->post.url = sending->url;
     notify_post(webhooks->notify, &sending->post);
 }
 
@@ -154,19 +168,15 @@ int webhooks_new(struct daemon *daemon, struct webhooks **ret, struct diag *diag
 {
     static const struct notify_ops ops = { .body = on_body, .done = on_done };
     owned(webhooks_free) struct webhooks *webhooks = NEW(struct webhooks);
-    const struct settings *settings = daemon->settings;
 
     webhooks->daemon = daemon;
     list_init(&webhooks->sendings);
-    for (size_t i = 0; i < settings->webhook_count; i++)
-        if (settings->site->webhooks[i]->secret && !settings->secrets[i])
-            return diag_fail(diag, -ENOKEY,
-                             "the secret of webhook %s is credential '%s', and this process has "
-                             "none (LoadCredential= gives them)",
-                             settings->webhooks[i].name, settings->site->webhooks[i]->secret);
+    int r = webhook_settings_have_secrets(daemon->settings, diag);
+    if (r < 0)
+        return r;
     struct notify_config config = { .agent = "waferd/" PACKAGE_VERSION,
                                     .timeout_ms = NOTIFY_TIMEOUT_MS };
-    int r = notify_new(daemon->event, &config, &ops, webhooks, &webhooks->notify, diag);
+    r = notify_new(daemon->event, &config, &ops, webhooks, &webhooks->notify, diag);
     if (r < 0)
         return r;
     *ret = TAKE(webhooks);

@@ -345,6 +345,15 @@ const struct access *core_access(const struct core *core)
     return core->access;
 }
 
+void core_set_webhooks(struct core *core, const struct core_webhook *webhooks, size_t count,
+                       const struct url *notify_allow, size_t notify_allow_count)
+{
+    core->config.webhooks = webhooks;
+    core->config.webhook_count = count;
+    core->config.notify_allow = notify_allow;
+    core->config.notify_allow_count = notify_allow_count;
+}
+
 void core_set_classes(struct core *core, size_t pool, unsigned classes)
 {
     core->pools[pool].classes = classes;

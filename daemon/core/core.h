@@ -55,7 +55,7 @@ struct core_config {
     uid_t operator_uid;  /* beside root: may act on every job, until core_set_access() */
     const char *version; /* what a client that asks is told; outlives the core */
     uint32_t protocol;
-    const struct core_webhook *webhooks; /* outlive the core, as the next */
+    const struct core_webhook *webhooks; /* these and the next: until core_set_webhooks() */
     size_t webhook_count;
     struct schedule_rules schedule; /* of every pool, until core_set_schedule() */
     struct preempt_rules preempt;   /* likewise */
@@ -298,6 +298,11 @@ bool core_object(const struct core *core, uint64_t job, struct object *ret);
 /* From the next step on, these rules decide. Takes `access`. */
 void core_set_access(struct core *core, struct access *access);
 const struct access *core_access(const struct core *core);
+
+/* What is told to whom from the next step on, and where else jobs may send notifications; both live
+ * until the next call, or as long as the core. */
+void core_set_webhooks(struct core *core, const struct core_webhook *webhooks, size_t count,
+                       const struct url *notify_allow, size_t notify_allow_count);
 
 /* What may be granted systems of the nth pool from the next pass on; what runs goes on. */
 void core_set_classes(struct core *core, size_t pool, unsigned classes);

@@ -133,6 +133,24 @@ ok 'while a webhook hangs, clients are answered, and it gets four at once'
 id=$(submit --hold "$folder/a.yaml") && run 0 cancel "$id" && within 5 has_got /ok/ops 2
 ok 'and so are the other webhooks'
 
+# Another site file, under a controller that runs.
+cp "$site" "$folder/before.yaml"
+sed -i "/{name: all,/d; s,/ok/ops\",/ok/moved\",; s,^notify_allow:,  - {name: late\, url: \"http://127.0.0.1:$port/ok/late\"\, on: [CANCELLED]}\n&," "$site"
+kill -HUP "$daemon" && within 5 grep -q 'reload: webhooks: changed$' "$folder/$logs.log"
+ok 'a reload takes other webhooks'
+id=$(submit --hold "$folder/a.yaml") && run 0 cancel "$id" && within 5 has_got /ok/moved 1 && within 5 has_got /ok/late 1 &&
+    header "$(got /ok/moved)" webhook-signature | grep -q '^v1,.\{44\}$'
+ok 'one has another address, and one is new'
+run 65 submit --set 'notify=[{on: [FAILED], to: all}]' "$folder/a.yaml" && err_has "there is no webhook 'all'"
+ok 'and one is gone'
+sed -i "s,secret: $folder/secret,secret: ops-hook," "$site"
+kill -HUP "$daemon" && within 5 grep -q "credential 'ops-hook'" "$folder/$logs.log" &&
+    within 5 grep -q 'reload: nothing of .* is applied' "$folder/$logs.log"
+ok 'a credential that was not given at the start: nothing is applied'
+cp "$folder/before.yaml" "$site" && kill -HUP "$daemon" &&
+    within 5 sh -c "[ \"\$(grep -c 'reload: webhooks: changed$' '$folder/$logs.log')\" -eq 2 ]"
+ok 'the file as it was is good again'
+
 # What the site asks for, of jobs that ask for nothing.
 "$top_builddir/wafersim" --socket "$folder/agent.sock" --vault "$folder/vault" --host h1 \
     --platforms "$top_srcdir/policies/platforms" --pool wafer=cs3:1 >"$folder/sim.log" 2>&1 &
