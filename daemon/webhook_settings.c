@@ -23,14 +23,16 @@ static bool is_path(const char *secret)
     return *secret == '/';
 }
 
-/* A file, or one of the credentials; NULL: nobody gave this process any. */
+/* A file, or one of the credentials; NULL: nobody gave this process any. systemd (252) names their
+ * directory to the process that checks the site file before a reload, and does not let it in. */
 static char *secret_path(const char *secret)
 {
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
 
     if (is_path(secret))
         return text_copy(secret);
-    return credentials ? text_format("%s/%s", credentials, secret) : NULL;
+    return credentials && access(credentials, X_OK) == 0 ? text_format("%s/%s", credentials, secret)
+                                                         : NULL;
 }
 
 /* `guarded`: others must not be able to read it. A credential's mode says nothing, since its

@@ -135,6 +135,37 @@ ok 'the file as it was is good again'
 runs_on
 ok 'the job ran on'
 
+# ---- a webhook, with a secret that only root can read ----
+
+mkdir "$folder/got"
+"$top_builddir/tests/notify/receiver_main" "$folder/got" >"$folder/port" &
+receiver=$!
+trap 'kill "$receiver"; box_end' EXIT
+within 5 test -s "$folder/port"
+hook() { echo "webhooks: [{name: ops, url: 'http://127.0.0.1:$(cat "$folder/port")/ok/$1', on: [CANCELLED], secret: ops-hook}]"; }
+# is_told PATH: of a job that is cancelled, with a signature.
+is_told() {
+    id=$(as alice "$wafer" submit -q --hold /job.yaml) && wafer cancel "$id" >"$folder/out" &&
+        within 5 grep -rlq "^POST /ok/$1 " "$folder/got" && grep -rq '^webhook-signature: v1,' "$folder/got"
+}
+inside sh -c 'umask 077; echo whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw >/etc/ops-hook'
+{ cat "$folder/site" && hook first; } | put_site
+inside systemctl reload waferd >"$folder/out" 2>&1
+text="reload: .*credential 'ops-hook', and this process has none" && within 5 journal_has -u waferd
+ok 'a credential that the unit does not load yet: the reload is refused'
+printf '[Service]\nLoadCredential=ops-hook:/etc/ops-hook\n' >"$root/etc/systemd/system/waferd.service.d/ops-hook.conf"
+inside systemctl daemon-reload && inside systemctl restart waferd >"$folder/out" 2>&1 && is_told first
+ok 'with LoadCredential= the webhook is told, and the notification is signed'
+rm -rf "$folder/got"/*
+{ cat "$folder/site" && hook second; } | put_site
+inside systemctl reload waferd >"$folder/out" 2>&1 && is_told second
+ok 'another address takes effect by a reload'
+rm "$root/etc/systemd/system/waferd.service.d/ops-hook.conf"
+put_site <"$folder/site"
+inside systemctl daemon-reload && inside systemctl restart waferd
+runs_on
+ok 'and the job ran on'
+
 # ---- the controller goes and comes ----
 
 systems=$(property wafersim@local MainPID)
