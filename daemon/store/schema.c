@@ -45,8 +45,7 @@ static const char *const steps[] = {
      */
     "CREATE TABLE copy (made_us INTEGER NOT NULL) STRICT;",
     /* role      the one that somebody chose to act with */
-    "ALTER TABLE event ADD COLUMN role TEXT;"
-    "ALTER TABLE submission ADD COLUMN role TEXT;",
+    "ALTER TABLE event ADD COLUMN role TEXT; ALTER TABLE submission ADD COLUMN role TEXT;",
 };
 
 #define VERSION ((int64_t)ELEMENTS(steps))
