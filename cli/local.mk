@@ -26,6 +26,7 @@ libcli_a_SOURCES = \
   cli/list.c \
   cli/list_poll.c cli/list_poll.h \
   cli/list_watch.c cli/list_watch.h \
+  cli/log_lines.c cli/log_lines.h \
   cli/logs.c \
   cli/message.c cli/message.h \
   cli/moment.c cli/moment.h \

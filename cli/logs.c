@@ -6,7 +6,9 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cli/connection.h"
+#include "cli/log_lines.h"
 #include "cli/message.h"
+#include "cli/moment.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/text.h"
@@ -36,20 +38,54 @@ struct log_reader {
     const struct command *command;
     Wafer__LogsRequest *body;
     struct text_filter filter;
+    struct log_lines lines; /* --since */
 };
 
-static void print_text(struct log_reader *reader, const Wafer__LogChunk *chunk)
+static void print_bytes(struct log_reader *reader, const uint8_t *bytes, size_t count)
 {
     const struct command *command = reader->command;
 
     if (!command->out.is_terminal || command_has(command, FLAG_RAW)) {
-        fwrite(chunk->text.data, 1, chunk->text.len, stdout);
+        fwrite(bytes, 1, count, stdout);
         return;
     }
     size_t length;
-    owned(free) char *shown = text_filter(&reader->filter, chunk->text.data, chunk->text.len,
-                                          command->out.is_utf8, &length);
+    owned(free) char *shown =
+        text_filter(&reader->filter, bytes, count, command->out.is_utf8, &length);
     fwrite(shown, 1, length, stdout);
+}
+
+static void print_text(struct log_reader *reader, const Wafer__LogChunk *chunk)
+{
+    owned(buffer_done) struct buffer newer = BUFFER_EMPTY;
+
+    if (!command_has(reader->command, FLAG_SINCE)) {
+        print_bytes(reader, chunk->text.data, chunk->text.len);
+        return;
+    }
+    log_lines_take(&reader->lines, chunk->text.data, chunk->text.len, &newer);
+    print_bytes(reader, buffer_data(&newer), newer.length);
+}
+
+/* Two hours ago are two of the cluster, which any list tells the time of. */
+static int read_since(const struct command *command, struct connection *connection, int64_t *ret_us)
+{
+    owned(response_free) Wafer__Response *response = NULL;
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__ListRequest body = WAFER__LIST_REQUEST__INIT;
+    struct moment since;
+    int exit = moment_read(command, FLAG_SINCE, &since);
+
+    *ret_us = since.us;
+    if (exit || !since.is_ago)
+        return exit;
+    body.has_limit = true;
+    request.body_case = WAFER__REQUEST__BODY_LIST;
+    request.list = &body;
+    exit = connection_call(connection, &request, BIT(WAFER__RESPONSE__BODY_JOBS), &response);
+    if (!exit)
+        *ret_us = (response->jobs->generated_at ? response->jobs->generated_at->us : 0) - since.us;
+    return exit;
 }
 
 static void print_chunk(struct log_reader *reader, const Wafer__LogChunk *chunk)
@@ -130,6 +166,8 @@ int run_logs(const struct command *command)
         exit = command_number(command, FLAG_TAIL, INT64_MAX, &body.tail);
     if (!exit)
         exit = connection_open(command, &connection);
+    if (!exit)
+        exit = read_since(command, connection, &reader.lines.since_us);
     if (exit)
         return exit;
 
@@ -137,6 +175,7 @@ int run_logs(const struct command *command)
     body.has_follow = body.follow = command_has(command, FLAG_FOLLOW);
     body.has_tail = command_has(command, FLAG_TAIL);
     exit = print_stream(&reader, &connection);
+    log_lines_done(&reader.lines);
     /* One attempt of several has no outcome of its own. */
     if (!exit && command_has(command, FLAG_FOLLOW) && !target.has_attempt)
         exit = watch_outcome(command, &connection, &target);

@@ -132,7 +132,8 @@ const struct verb verbs[] = {
       "prints once.\n",
       run_top },
     { NULL, "logs", "ID", 1, 1,
-      TAKES(FLAG_FOLLOW) | TAKES(FLAG_TAIL) | TAKES(FLAG_ATTEMPT) | TAKES(FLAG_RAW),
+      TAKES(FLAG_FOLLOW) | TAKES(FLAG_TAIL) | TAKES(FLAG_ATTEMPT) | TAKES(FLAG_RAW) |
+          TAKES(FLAG_SINCE),
       "what a job printed", "-f ends with the job and exits with its outcome.\n", run_logs },
     { NULL, "events", "[ID]", 0, 1, TAKES(FLAG_FOLLOW) | TAKES(FLAG_COUNT) | TAKES(FLAG_SINCE),
       "who did what, and when", "-f of a job ends with it and exits with its outcome.\n",

@@ -8,9 +8,13 @@ dist_check_SCRIPTS += tests/cli/test_usage.sh tests/cli/test_screens.sh tests/cl
   tests/cli/test_schema.sh tests/cli/test_completion.sh tests/cli/test_config.sh tests/cli/test_ssh.sh tests/cli/test_replay.sh
 EXTRA_DIST += tests/cli/lib.sh tests/cli/validate.py
 
-tests_cli_tests = tests/cli/test_text tests/cli/test_units tests/cli/test_progress
+tests_cli_tests = tests/cli/test_log_lines tests/cli/test_text tests/cli/test_units tests/cli/test_progress
 check_PROGRAMS += $(tests_cli_tests)
 TESTS += $(tests_cli_tests)
+
+tests_cli_test_log_lines_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
+tests_cli_test_log_lines_CFLAGS = $(TEST_CFLAGS)
+tests_cli_test_log_lines_LDADD = libcli.a $(BASE_LIBS) $(CHECK_LIBS)
 
 tests_cli_test_text_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)
 tests_cli_test_text_CFLAGS = $(TEST_CFLAGS)

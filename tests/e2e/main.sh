@@ -24,6 +24,10 @@ run 0 events 1 && [ "$(grep -c JOB_SUBMITTED "$folder/out")" -eq 1 ] && out_has 
 ok 'events go from who submitted it to its end'
 run 0 logs 1 && out_has 'Ended at step 9037: FINISHED'
 ok 'logs have what it printed'
+end=$(tail -n 1 "$folder/out")
+run 0 logs 1 --since "${end%% *}" && same "$(cat "$folder/out")" "$end" && run 0 logs 1 --since 365d &&
+    [ "$(wc -l <"$folder/out")" -gt 100 ]
+ok 'or a part of it, from some time on'
 run 0 ckpt ls 1 && out_has VERIFIED
 ok 'its checkpoints are listed'
 
