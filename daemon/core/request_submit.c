@@ -471,7 +471,7 @@ void on_submit(struct request *request)
         return;
     if (asked->key) {
         submission.key_hash = key_hash(request->uid, asked->key);
-        submission.body_hash = hash64(packed.data, packed.len);
+        submission.body_hash = hash64(bytes, packed.len);
         if (answer_key(request, asked->key, submission.key_hash, submission.body_hash))
             return;
     }
