@@ -42,6 +42,14 @@ static void print_plain(const ProtobufCMessage *item)
     output_number(&record, quota->has_array_max, quota->array_max);
     output_number(&record, quota->has_limit_max_s, (uint64_t)quota->limit_max_s);
     output_number(&record, quota->has_limit_default_s, (uint64_t)quota->limit_default_s);
+    output_number(&record, quota->has_system_s, (uint64_t)quota->system_s);
+    output_number(&record, quota->has_system_max_s, (uint64_t)quota->system_max_s);
+    output_number(&record, quota->has_system_window_s, (uint64_t)quota->system_window_s);
+    output_text(&record, quota->cost);
+    output_text(&record, quota->budget_soft);
+    output_text(&record, quota->budget_hard);
+    output_text(&record, quota->currency);
+    output_number(&record, quota->has_budget_window_s, (uint64_t)quota->budget_window_s);
     output_end(&record);
 }
 
@@ -75,12 +83,35 @@ static void cell_of_seconds(struct table *table, bool is_limited, int64_t second
     table_cell(table, STYLE_NONE, is_limited ? units_seconds(seconds).text : NULL);
 }
 
+#define DAY_S 86400
+
+static void cell_of_hours(struct table *table, const Wafer__Quota *quota)
+{
+    if (!quota->has_system_s)
+        table_cell(table, STYLE_NONE, NULL);
+    else
+        table_format(table, quota->system_s >= quota->system_max_s ? STYLE_BAD : STYLE_NONE,
+                     "%" PRIi64 " of %" PRIi64 " in %" PRIi64 "d", quota->system_s / 3600,
+                     quota->system_max_s / 3600, quota->system_window_s / DAY_S);
+}
+
+static void cell_of_money(struct table *table, const Wafer__Quota *quota)
+{
+    if (!quota->cost)
+        table_cell(table, STYLE_NONE, NULL);
+    else
+        table_format(table, STYLE_NONE, "%s of %s %s in %" PRIi64 "d", quota->cost,
+                     quota->budget_hard ? quota->budget_hard : quota->budget_soft, quota->currency,
+                     quota->budget_window_s / DAY_S);
+}
+
 static void print_table(const struct command *command, const Wafer__QuotaList *list)
 {
     static const struct column columns[] = {
         { "KIND", 0, 0, false },     { "NAME", 8, 0, false },   { "SYSTEMS", 0, 0, true },
         { "RUNNING", 0, 0, true },   { "PENDING", 0, 0, true }, { "ARRAY", 0, 3, true },
-        { "MAX LIMIT", 0, 2, true }, { "DEFAULT", 0, 4, true },
+        { "MAX LIMIT", 0, 2, true }, { "DEFAULT", 0, 4, true }, { "HOURS", 0, 1, true },
+        { "SPENT", 0, 1, true },
     };
     owned(table_free) struct table *table = table_new(columns, ELEMENTS(columns), &command->out);
 
@@ -98,6 +129,8 @@ static void print_table(const struct command *command, const Wafer__QuotaList *l
             table_cell(table, STYLE_NONE, NULL);
         cell_of_seconds(table, quota->has_limit_max_s, quota->limit_max_s);
         cell_of_seconds(table, quota->has_limit_default_s, quota->limit_default_s);
+        cell_of_hours(table, quota);
+        cell_of_money(table, quota);
     }
     table_print(table, !command_has(command, FLAG_NO_HEADER));
 }

@@ -86,6 +86,8 @@ static int resume(const struct command *command, Wafer__ResumeRequest__Move move
         return plan_print(command, response->plan);
     if (response_jobs(response, &jobs) == 0)
         return message_fail(command, EXIT_INTERNAL, "the controller named no job");
+    if (response->warning)
+        message_note(command, "warning: %s", response->warning);
     print_resumed(command, jobs[0]);
     return 0;
 }

@@ -283,6 +283,8 @@ static int submit_spec(const struct command *command, Wafer__JobSpec *spec)
         return message_fail(command, EXIT_INTERNAL, "the controller named no job");
 
     size_t count = count_jobs(spec);
+    if (response->warning)
+        message_note(command, "warning: %s", response->warning);
     print_submitted(command, jobs[0], count);
     if (command_has(command, FLAG_FOLLOW_JOB) || command_has(command, FLAG_WAIT))
         exit = follow_submitted(command, &connection, jobs[0], count);

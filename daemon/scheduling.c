@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/duration.h"
 #include "base/memory.h"
+#include "core/accounts.h"
 #include "roles.h"
 
-#define DEPTH 1000
+#define DEPTH  1000
+#define DAY_US (24 * HOUR_US)
 
 struct schedule_rules scheduling_default(void)
 {
@@ -187,14 +190,60 @@ static bool read_party(struct findings *findings, const char *field, const Wafer
     return !rule->user || roles_find_user(findings, user, rule->user, &ret->uid);
 }
 
+static uint32_t days_of(const Wafer__Duration *window)
+{
+    return (uint32_t)(window->us / DAY_US);
+}
+
+static const char *currency_of(const Wafer__Budget *budget)
+{
+    return budget->hard ? budget->hard->currency : budget->soft ? budget->soft->currency : NULL;
+}
+
+static void check_window(struct findings *findings, const char *field,
+                         const Wafer__Duration *window)
+{
+    if (window->us % DAY_US || window->us > (int64_t)ACCOUNT_DAYS * DAY_US)
+        findings_add(findings, field, "a window is of whole days, at most %d", ACCOUNT_DAYS);
+}
+
+static void check_windows(struct findings *findings, const char *field,
+                          const Wafer__QuotaRule *rule)
+{
+    owned(free) char *hours = text_format("%s.system_hours", field);
+    owned(free) char *budget = text_format("%s.budget", field);
+
+    if (rule->system_hours)
+        check_window(findings, hours, rule->system_hours->window);
+    if (!rule->budget)
+        return;
+    const Wafer__Money *soft = rule->budget->soft, *hard = rule->budget->hard;
+    check_window(findings, budget, rule->budget->window);
+    if (!soft && !hard)
+        findings_add(findings, budget, "it has neither soft nor hard");
+    else if (soft && hard && strcmp(soft->currency, hard->currency) != 0)
+        findings_add(findings, budget, "soft and hard are of two currencies");
+    else if (soft && hard && soft->micro > hard->micro)
+        findings_add(findings, budget, "soft is above hard");
+}
+
 static struct quota_limits read_limits(const Wafer__QuotaRule *rule)
 {
+    const Wafer__SystemHours *hours = rule->system_hours;
+    const Wafer__Budget *budget = rule->budget;
+
     return (struct quota_limits){
         .systems = rule->has_systems ? rule->systems : QUOTA_UNLIMITED,
         .pending = rule->has_pending ? rule->pending : QUOTA_UNLIMITED,
         .array = rule->has_array ? rule->array : QUOTA_UNLIMITED,
         .limit_max_us = rule->max_limit ? rule->max_limit->us : INT64_MAX,
         .limit_default_us = rule->default_limit ? rule->default_limit->us : 0,
+        .system_us = hours ? (int64_t)hours->max * HOUR_US : INT64_MAX,
+        .system_days = hours ? days_of(hours->window) : 0,
+        .warn_micro = budget && budget->soft ? budget->soft->micro : INT64_MAX,
+        .budget_micro = budget && budget->hard ? budget->hard->micro : INT64_MAX,
+        .currency = budget ? currency_of(budget) : NULL,
+        .budget_days = budget ? days_of(budget->window) : 0,
     };
 }
 
@@ -217,6 +266,7 @@ void scheduling_quotas(struct findings *findings, const Wafer__Scheduling *file,
             continue;
         if (rule->queue && !is_pool(pools, pool_count, rule->queue))
             findings_add(findings, field, "there is no queue '%.80s' here", rule->queue);
+        check_windows(findings, field, rule);
         if (rules[i].limits.limit_default_us > rules[i].limits.limit_max_us)
             findings_add(findings, field, "default_limit is above max_limit");
         for (size_t n = 0; n < i; n++)

@@ -584,6 +584,8 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
         system_change(core, record->system);
     if (record->queue)
         queue_change(core, record->queue);
+    if (record->quota)
+        quota_state_change(core, record->quota);
     if (record->clock)
         clock_change(core, record->clock);
     if (record->key) {
@@ -717,6 +719,8 @@ int core_save(const struct core *core, core_emit_fn emit, void *userdata)
         EMIT(clock, core->clock);
     for (size_t i = 0; i < core->queue_count; i++)
         EMIT(queue, &core->queues[i].state);
+    for (size_t i = 0; i < core->level_count; i++)
+        EMIT(quota, &core->levels[i].state);
     for (size_t i = 0; i < core->host_count; i++)
         EMIT(host, &core->hosts[i]->state);
 
@@ -793,6 +797,8 @@ int core_load(struct core *core, const Wafer__SnapshotItem *item, struct diag *d
         clock_change(core, item->clock);
     if (item->queue)
         queue_change(core, item->queue);
+    if (item->quota)
+        quota_state_change(core, item->quota);
     if (item->host)
         host_change(core, item->host);
     if (item->system) {
@@ -886,6 +892,9 @@ struct core *core_free(struct core *core)
         free(core->pools[i].forecast.starts_us);
     }
     quota_rules_done(core);
+    for (size_t i = 0; i < core->level_count; i++)
+        free(core->levels[i].state.name);
+    free(core->levels);
     if (core->clock)
         free(core->clock->boot_id);
     free(core->clock);

@@ -107,7 +107,8 @@ static void check_supply(const struct core *core, const struct host *host)
 /* What it counts is what its jobs are; and who waits with the scheduler may start. */
 static void check_quota(const struct core *core, const struct quota *quota)
 {
-    bool is_limited = quota->limits.systems != QUOTA_UNLIMITED;
+    bool is_limited =
+        quota->limits.systems != QUOTA_UNLIMITED || !list_is_empty(&quota->meter_link);
     uint64_t pending = 0, running = 0, used = 0, admitted = 0;
     size_t cursor = 0;
 
@@ -125,6 +126,7 @@ static void check_quota(const struct core *core, const struct quota *quota)
     assert(used == quota->used && admitted == quota->admitted);
     assert(!admitted || used + admitted <= quota->limits.systems ||
            !list_is_empty(&quota->open_link));
+    assert(!admitted || !quota->meter.spent || !list_is_empty(&quota->open_link));
 }
 
 void core_check(const struct core *core)

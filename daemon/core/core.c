@@ -24,6 +24,8 @@ struct core *core_new(const struct core_config *config)
     list_init(&core->open_arrays);
     list_init(&core->claims);
     list_init(&core->open_quotas);
+    list_init(&core->meters);
+    core->meters_due_us = INT64_MAX;
     core->preempt = config->preempt;
     core->score = score_rules_default();
     core->scored_us = INT64_MIN;

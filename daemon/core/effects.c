@@ -52,6 +52,13 @@ void effect_reply(struct core *core, const struct input *input, Wafer__Response 
     response->id = effect->request;
 }
 
+void effect_warn(struct core *core, const char *text)
+{
+    struct effect *last = &core->effects->items[core->effects->count - 1];
+
+    last->response->warning = text_copy(text);
+}
+
 void effect_reply_job(struct core *core, const struct input *input, const struct job *job)
 {
     Wafer__Response *response = NEW(Wafer__Response);

@@ -33,6 +33,7 @@ libcore_a_SOURCES = \
   daemon/core/reservations.c \
   daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
+  daemon/core/meters.c daemon/core/meters.h \
   daemon/core/preemption.c daemon/core/preemption.h \
   daemon/core/profile.c daemon/core/profile.h \
   daemon/core/scheduler.c daemon/core/scheduler.h daemon/core/scheduler_inside.h \

@@ -43,6 +43,7 @@ void preemption_release(struct core *core, struct job *job)
         schedule_count(core, system, 1);
     }
     list_remove(&claim->link);
+    free(claim->systems);
     free(claim);
     core->pass_wanted = true;
 }

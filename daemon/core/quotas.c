@@ -5,14 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/meters.h"
 #include "core/preemption.h"
 #include "core/schedule.h"
 #include "core/state.h"
 
-static const struct quota_limits unlimited = { .systems = QUOTA_UNLIMITED,
-                                               .pending = QUOTA_UNLIMITED,
-                                               .array = QUOTA_UNLIMITED,
-                                               .limit_max_us = INT64_MAX };
+static const struct quota_limits unlimited = QUOTA_LIMITS_NONE;
 
 /* ---- rules ---- */
 
@@ -49,8 +47,10 @@ void quotas_limits(const struct core *core, const struct quota_party *party,
 
 void quota_rules_done(struct core *core)
 {
-    for (size_t i = 0; i < core->quota_rule_count; i++)
+    for (size_t i = 0; i < core->quota_rule_count; i++) {
         free((char *)core->quota_rules[i].name);
+        free((char *)core->quota_rules[i].limits.currency);
+    }
     free(core->quota_rules);
 }
 
@@ -62,6 +62,7 @@ void quota_init(struct quota *quota, enum quota_kind kind, const char *name)
     list_init(&quota->waiting);
     list_init(&quota->parked);
     list_init(&quota->open_link);
+    list_init(&quota->meter_link);
 }
 
 static uint64_t project_key(const char *name)
@@ -98,6 +99,7 @@ static struct quota *join_user(struct core *core, uid_t uid)
         quota->uid = uid;
         quota->limits = find_limits(core, QUOTA_USER, uid, NULL);
         map_put(&core->user_quotas, uid, quota);
+        meter_begin(core, quota);
     }
     quota->accounts++;
     return quota;
@@ -114,6 +116,7 @@ static struct quota *join_project(struct core *core, const char *name)
         quota->limits = find_limits(core, QUOTA_PROJECT, 0, name);
         quota->next = map_get(&core->project_quotas, key);
         map_put(&core->project_quotas, key, quota);
+        meter_begin(core, quota);
     }
     quota->accounts++;
     return quota;
@@ -143,6 +146,7 @@ static void leave(struct core *core, struct quota *quota)
     else
         forget_project(core, quota);
     list_remove(&quota->open_link);
+    meter_end(quota);
     free(quota);
 }
 
@@ -180,12 +184,13 @@ static bool is_pending(const struct job *job)
 /* Who waits where there is no limit is counted nowhere: it may be everybody. */
 static bool is_counted(const struct quota *quota)
 {
-    return quota && quota->limits.systems != QUOTA_UNLIMITED;
+    return quota &&
+           (quota->limits.systems != QUOTA_UNLIMITED || !list_is_empty(&quota->meter_link));
 }
 
 bool quota_is_full(const struct quota *quota)
 {
-    return (uint64_t)quota->used + quota->admitted >= quota->limits.systems;
+    return quota->meter.spent || (uint64_t)quota->used + quota->admitted >= quota->limits.systems;
 }
 
 bool quota_keeps(const struct quota *quota, uint32_t systems)
@@ -194,9 +199,10 @@ bool quota_keeps(const struct quota *quota, uint32_t systems)
 }
 
 /* There may be room for those that are parked, or too little for those that are not. */
-static void opened(struct core *core, struct quota *quota)
+void quota_reopen(struct core *core, struct quota *quota)
 {
-    bool is_exceeded = is_counted(quota) && quota->admitted && quota_keeps(quota, quota->admitted);
+    bool is_exceeded = is_counted(quota) && quota->admitted &&
+                       (quota->meter.spent || quota_keeps(quota, quota->admitted));
 
     if ((is_exceeded || !list_is_empty(&quota->parked)) && list_is_empty(&quota->open_link))
         list_push_tail(&core->open_quotas, &quota->open_link);
@@ -204,6 +210,9 @@ static void opened(struct core *core, struct quota *quota)
 
 void quotas_count(struct core *core, struct job *job, int change)
 {
+    const struct pool *pool = job_pool(core, job);
+    int64_t cost_micro = pool ? pool->price_micro * (int64_t)job->state.n_systems : 0;
+
     for (int i = 0; i < QUOTA_KINDS; i++) {
         struct quota *quota = job_quota(job, i);
         if (!quota)
@@ -211,8 +220,11 @@ void quotas_count(struct core *core, struct job *job, int change)
         quota->pending += (uint64_t)(change * is_pending(job));
         quota->running += (uint64_t)(change * job_has_systems(job));
         quota->used += (uint32_t)(change * (int)job->state.n_systems);
-        if (change > 0 && job_has_systems(job))
-            opened(core, quota); /* in a replay it need not have been admitted */
+        quota->cost_micro += change * cost_micro;
+        if (change > 0 && job_has_systems(job)) {
+            quota_reopen(core, quota); /* in a replay it need not have been admitted */
+            meter_follow(core, quota);
+        }
     }
 }
 
@@ -231,7 +243,7 @@ void quotas_opened(struct core *core, const struct job *job)
 {
     for (int i = 0; i < QUOTA_KINDS; i++)
         if (job_quota(job, i))
-            opened(core, job_quota(job, i));
+            quota_reopen(core, job_quota(job, i));
 }
 
 /* ---- who waits with the scheduler ---- */
@@ -263,8 +275,9 @@ struct quota *quotas_obstacle(const struct job *job)
     for (int i = 0; i < QUOTA_KINDS; i++) {
         struct quota *quota = job_quota(job, i);
         uint32_t systems = job->entry.systems;
-        if (is_counted(quota) && quota_keeps(quota, quota->admitted + systems) &&
-            quota_keeps(quota, admitted_before(quota, job) + systems))
+        if (is_counted(quota) &&
+            (quota->meter.spent || (quota_keeps(quota, quota->admitted + systems) &&
+                                    quota_keeps(quota, admitted_before(quota, job) + systems))))
             return quota;
     }
     return NULL;
@@ -300,7 +313,7 @@ void quotas_withdraw(struct core *core, struct job *job)
             continue;
         list_remove(&job->seats[i].link);
         quota->admitted -= job->entry.systems;
-        opened(core, quota);
+        quota_reopen(core, quota);
     }
     free(TAKE(job->seats));
 }
@@ -321,8 +334,11 @@ struct job *quotas_excess(const struct job *job)
 
 void quota_park(struct quota *quota, struct job *job)
 {
-    struct list *place = quota->parked.previous; /* nearly always the last */
+    struct list *place = quota->parked.previous; /* nearly always the last, or the first */
 
+    if (place != &quota->parked &&
+        job_comes_before(job, CONTAINER_OF(quota->parked.next, struct job, parked_link)))
+        place = &quota->parked;
     while (place != &quota->parked &&
            job_comes_before(job, CONTAINER_OF(place, struct job, parked_link)))
         place = place->previous;
@@ -367,6 +383,11 @@ char *quota_text(const struct core *core, const struct quota *quota, const struc
     owned(free) char *whose = subject(quota->kind, quota->name);
     uint32_t before = quota_keeps(quota, job->entry.systems) ? 0 : admitted_before(quota, job);
 
+    *ret_blocker = 0;
+    if (quota->meter.spent) {
+        owned(free) char *used = meter_text(core, quota);
+        return text_format("%s: %s", whose, used);
+    }
     *ret_blocker = first_holder(core, quota);
     if (before)
         return text_format("%u of %u systems of %s are used, and %u go to jobs before it; it needs "
@@ -381,7 +402,11 @@ char *quota_text(const struct core *core, const struct quota *quota, const struc
 static bool is_same_limits(const struct quota_limits *a, const struct quota_limits *b)
 {
     return a->systems == b->systems && a->pending == b->pending && a->array == b->array &&
-           a->limit_max_us == b->limit_max_us && a->limit_default_us == b->limit_default_us;
+           a->limit_max_us == b->limit_max_us && a->limit_default_us == b->limit_default_us &&
+           a->system_us == b->system_us && a->system_days == b->system_days &&
+           a->warn_micro == b->warn_micro && a->budget_micro == b->budget_micro &&
+           a->budget_days == b->budget_days && !a->currency == !b->currency &&
+           (!a->currency || strcmp(a->currency, b->currency) == 0);
 }
 
 static bool is_same_rule(const struct quota_rule *a, const struct quota_rule *b)
@@ -408,6 +433,7 @@ static void take_rules(struct core *core, const struct quota_rules *rules)
     for (size_t i = 0; i < rules->count; i++) {
         core->quota_rules[i] = rules->items[i];
         core->quota_rules[i].name = text_copy(rules->items[i].name);
+        core->quota_rules[i].limits.currency = text_copy(rules->items[i].limits.currency);
     }
 }
 
@@ -429,11 +455,14 @@ static void each_quota(struct core *core, void (*visit)(struct core *core, struc
 static void set_limits(struct core *core, struct quota *quota)
 {
     quota->limits = find_limits(core, quota->kind, quota->uid, quota->name);
+    meter_end(quota);
+    meter_begin(core, quota);
 }
 
 void quota_settle(struct core *core, struct quota *quota)
 {
-    while (is_counted(quota) && quota_keeps(quota, quota->admitted) && quota->admitted) {
+    while (is_counted(quota) && quota->admitted &&
+           (quota->meter.spent || quota_keeps(quota, quota->admitted))) {
         struct job *last = waiting_job(quota->waiting.previous);
         preemption_release(core, last);
         schedule_review(core, last);
@@ -462,9 +491,10 @@ void core_set_quotas(struct core *core, const struct quota_rules *rules)
         quotas_withdraw(core, admitted[i]);
     take_rules(core, rules);
     each_quota(core, set_limits);
+    core->meters_due_us = INT64_MIN;
     qsort(admitted, count, sizeof(struct job *), as_considered);
     for (size_t i = 0; i < count; i++)
         quotas_admit(admitted[i]); /* each goes to the end */
-    each_quota(core, opened);
+    each_quota(core, quota_reopen);
     core->pass_wanted = true;
 }

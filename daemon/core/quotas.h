@@ -34,7 +34,21 @@ struct quota_limits {
     uint32_t array;           /* elements of one array */
     int64_t limit_max_us;     /* of each job; INT64_MAX: none */
     int64_t limit_default_us; /* of a job that names none; 0: none */
+    int64_t system_us;        /* that are used in `system_days`; INT64_MAX: no limit */
+    uint32_t system_days;
+    int64_t warn_micro, budget_micro; /* of `currency`, in `budget_days`; INT64_MAX: no limit */
+    const char *currency;             /* NULL: neither */
+    uint32_t budget_days;
 };
+
+#define QUOTA_LIMITS_NONE QUOTA_LIMITS_OF(QUOTA_UNLIMITED)
+/* So many systems, and nothing else. */
+#define QUOTA_LIMITS_OF(systems_)                                                                  \
+    {                                                                                              \
+        .systems = (systems_), .pending = QUOTA_UNLIMITED, .array = QUOTA_UNLIMITED,               \
+        .limit_max_us = INT64_MAX, .system_us = INT64_MAX, .warn_micro = INT64_MAX,                \
+        .budget_micro = INT64_MAX                                                                  \
+    }
 
 /* Of one user, project or queue; the rule that names it holds, and else that for every one. */
 struct quota_rule {
@@ -90,6 +104,8 @@ struct quota *job_quota(const struct job *job, enum quota_kind kind);
 
 /* ---- for schedule.c ---- */
 
+/* What it keeps back, or lets go, is looked at in the next pass. */
+void quota_reopen(struct core *core, struct quota *quota);
 /* The first that does not let the job wait with the scheduler, for systems that are in use or go to
  * jobs before it; NULL: none. It needs entry.systems. */
 struct quota *quotas_obstacle(const struct job *job);

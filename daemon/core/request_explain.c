@@ -171,16 +171,33 @@ static struct supply most_of(const struct explaining *explaining)
     return schedule_widest(explaining->core, job_pool(explaining->core, explaining->job));
 }
 
+static void advise_look(struct explaining *explaining, const struct quota *quota)
+{
+    advise(explaining, text_copy("see what is used, and how much there is"),
+           quota->name ? text_format("wafer quota show %s", quota->name)
+                       : text_format("wafer quota show %u", (unsigned)quota->uid));
+}
+
+static void advise_budget(struct explaining *explaining)
+{
+    for (int i = 0; i < QUOTA_KINDS; i++) {
+        const struct quota *quota = job_quota(explaining->job, (enum quota_kind)i);
+        if (quota && quota->meter.spent == METER_BUDGET) {
+            advise_look(explaining, quota);
+            return;
+        }
+    }
+}
+
 /* What is left of it may be enough for fewer systems. */
 static void advise_quota(struct explaining *explaining, enum quota_kind kind)
 {
     const struct quota *quota = job_quota(explaining->job, kind);
     uint32_t most = quota->limits.systems;
 
-    advise_fewer(explaining, quota->used < most ? most - quota->used : most);
-    advise(explaining, text_copy("see what is used, and how much there is"),
-           quota->name ? text_format("wafer quota show %s", quota->name)
-                       : text_format("wafer quota show %u", (unsigned)quota->uid));
+    if (most != QUOTA_UNLIMITED && !quota->meter.spent)
+        advise_fewer(explaining, quota->used < most ? most - quota->used : most);
+    advise_look(explaining, quota);
 }
 
 static void advise_waiting(struct explaining *explaining)
@@ -216,6 +233,7 @@ static void advise_waiting(struct explaining *explaining)
                                (unsigned long long)view->reason->blockers[0]->id));
         break;
     case WAFER__JOB__REASON__ClassNotAllowed: advise_pool(explaining); break;
+    case WAFER__JOB__REASON__BudgetSpent: advise_budget(explaining); break;
     case WAFER__JOB__REASON__QuotaUser: advise_quota(explaining, QUOTA_USER); break;
     case WAFER__JOB__REASON__QuotaProject: advise_quota(explaining, QUOTA_PROJECT); break;
     case WAFER__JOB__REASON__QueueStopped:

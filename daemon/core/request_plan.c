@@ -56,6 +56,7 @@ static Wafer__Plan *plan_new(struct request *request, struct job *job)
     Wafer__Plan *plan = NEW(Wafer__Plan);
 
     wafer__plan__init(plan);
+    meters_read(core); /* those that came with this job */
     schedule_imagine(core, job);
     plan->explanation = explanation_new(request, job);
     plan->starts_now = job->entry.chunk && !pool->stopped && !core->journal_full &&

@@ -129,7 +129,34 @@ struct quota_party job_party(const struct core *core, const struct job *job)
 
 /* ---- what is used ---- */
 
-static Wafer__Quota *view_quota(const struct quota *quota)
+static char *money_text(int64_t micro)
+{
+    return text_format("%lld.%02lld", (long long)(micro / 1000000),
+                       (long long)(micro % 1000000 / 10000));
+}
+
+static void view_windows(const struct core *core, const struct quota *quota, Wafer__Quota *ret)
+{
+    const struct quota_limits *limits = &quota->limits;
+    const struct meter_reading used = meter_reading(core, quota);
+
+    if (limits->system_us != INT64_MAX) {
+        SET(ret, system_s, used.system_us / SECOND_US);
+        SET(ret, system_max_s, limits->system_us / SECOND_US);
+        SET(ret, system_window_s, (int64_t)limits->system_days * (24 * HOUR_US / SECOND_US));
+    }
+    if (!limits->currency)
+        return;
+    ret->cost = money_text(used.cost_micro);
+    ret->currency = text_copy(limits->currency);
+    if (limits->warn_micro != INT64_MAX)
+        ret->budget_soft = money_text(limits->warn_micro);
+    if (limits->budget_micro != INT64_MAX)
+        ret->budget_hard = money_text(limits->budget_micro);
+    SET(ret, budget_window_s, (int64_t)limits->budget_days * (24 * HOUR_US / SECOND_US));
+}
+
+static Wafer__Quota *view_quota(const struct core *core, const struct quota *quota)
 {
     const struct quota_limits *limits = &quota->limits;
     Wafer__Quota *view = NEW(Wafer__Quota);
@@ -152,6 +179,7 @@ static Wafer__Quota *view_quota(const struct quota *quota)
         SET(view, limit_max_s, limits->limit_max_us / SECOND_US);
     if (limits->limit_default_us)
         SET(view, limit_default_s, limits->limit_default_us / SECOND_US);
+    view_windows(core, quota, view);
     return view;
 }
 
@@ -166,7 +194,7 @@ static void add(struct listing *listing, const struct quota *quota)
     Wafer__QuotaList *list = listing->list;
 
     ARRAY_RESERVE(list->items, list->n_items, listing->capacity);
-    list->items[list->n_items++] = view_quota(quota);
+    list->items[list->n_items++] = view_quota(listing->request->core, quota);
 }
 
 /* Who has no job is there nevertheless, with what he may use. */

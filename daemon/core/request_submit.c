@@ -10,13 +10,14 @@
 
 /* ---- submit ---- */
 
-static ProtobufCBinaryData pack(const Wafer__JobSpec *spec) /* the caller frees .data */
+/* *ret_bytes are the caller's. */
+static ProtobufCBinaryData pack(const Wafer__JobSpec *spec, uint8_t **ret_bytes)
 {
     size_t length = wafer__job_spec__get_packed_size(spec);
-    uint8_t *bytes = memory_new(length);
 
-    wafer__job_spec__pack(spec, bytes);
-    return (ProtobufCBinaryData){ length, bytes };
+    *ret_bytes = memory_new(length);
+    wafer__job_spec__pack(spec, *ret_bytes);
+    return (ProtobufCBinaryData){ length, *ret_bytes };
 }
 
 static uint64_t key_hash(uid_t uid, const char *key)
@@ -100,6 +101,15 @@ static Wafer__JobState first_state(const struct request *request,
     return state;
 }
 
+/* Who hands a job in hears how his budget stands; NULL: nothing to say. */
+static char *submission_warning(struct core *core, const struct job *job)
+{
+    const struct quota_party party = job_party(core, job);
+
+    meters_read(core); /* those that came with this job */
+    return meter_warning(core, &party);
+}
+
 static void submit(struct request *request, const struct submission *submission)
 {
     struct core *core = request->core;
@@ -136,12 +146,16 @@ static void submit(struct request *request, const struct submission *submission)
     struct job *job = core_job(core, id);
     job->spec->checked |= submission->checked;
     effect_changed(core, job);
-    if (dependency_unmet(job)) { /* it does not see the end of this step */
+    owned(free) char *warning = submission_warning(core, job);
+    bool is_over = dependency_unmet(job); /* it does not see the end of this step */
+    if (is_over)
         answer_view(request, view_job(core, job));
-        dependencies_end(core, job);
-    } else {
+    else
         answer_job(request, job);
-    }
+    if (warning)
+        effect_warn(core, warning);
+    if (is_over)
+        dependencies_end(core, job);
 }
 
 bool priority_is_allowed(struct request *request, uint64_t job, const struct job_terms *terms,
@@ -460,8 +474,8 @@ void on_submit(struct request *request)
                                      .key = asked->key,
                                      .held = asked->has_hold && asked->hold };
 
-    const ProtobufCBinaryData packed = pack(asked->spec);
-    owned(free) uint8_t *bytes = packed.data;
+    owned(free) uint8_t *bytes = NULL;
+    const ProtobufCBinaryData packed = pack(asked->spec, &bytes);
     submission.packed = packed;
     if (!schema_allows(request, asked->spec, packed))
         return;
@@ -480,8 +494,7 @@ void on_submit(struct request *request)
     owned(free) uint8_t *completed_bytes = NULL;
     if (completed) {
         job_terms(completed, &terms);
-        submission.packed = pack(completed);
-        completed_bytes = submission.packed.data;
+        submission.packed = pack(completed, &completed_bytes);
     }
     if (!read_submission(request, asked->spec, &submission))
         return;
@@ -494,8 +507,8 @@ bool plan_read(struct request *request, const Wafer__JobSpec *spec, struct plann
     struct job_terms terms;
     struct submission submission = { .terms = &terms };
     owned(spec_free) Wafer__JobSpec *completed = complete(request, spec, spec->queue);
-    const ProtobufCBinaryData packed = pack(completed ? completed : spec);
-    owned(free) uint8_t *bytes = packed.data;
+    owned(free) uint8_t *bytes = NULL;
+    const ProtobufCBinaryData packed = pack(completed ? completed : spec, &bytes);
 
     if (!schema_allows(request, spec, packed))
         return false;
@@ -641,8 +654,7 @@ static void resume_ended(struct request *request, const Wafer__JobState *ended,
     if (!spec->limit && quotas_default_limit_us(request->core, &party)) {
         quotas_set_limit(spec, quotas_default_limit_us(request->core, &party));
         job_terms(spec, &terms);
-        submission.packed = pack(spec);
-        bytes = submission.packed.data;
+        submission.packed = pack(spec, &bytes);
     }
     if (quotas_allow_new(request, spec, queue, &submission) &&
         (submission.weights_only || !nothing_to_do(request, &terms, submission.origin))) {

@@ -448,6 +448,8 @@ static char *ahead_text(const struct core *core, const struct pool *pool, const 
  */
 static Wafer__Job__Reason quota_reason(const struct quota *quota)
 {
+    if (quota->meter.spent == METER_BUDGET)
+        return WAFER__JOB__REASON__BudgetSpent;
     return quota->kind == QUOTA_USER      ? WAFER__JOB__REASON__QuotaUser
            : quota->kind == QUOTA_PROJECT ? WAFER__JOB__REASON__QuotaProject
                                           : WAFER__JOB__REASON__Resources;
@@ -564,6 +566,11 @@ uint64_t schedule_position(const struct core *core, const struct job *job)
     return 1 + scheduler_ahead(pool->scheduler, &job->entry, SIZE_MAX);
 }
 
+static bool is_beyond(const struct quota *quota, uint32_t wanted)
+{
+    return quota && (quota->meter.spent == METER_HOURS || quota_keeps(quota, wanted));
+}
+
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
 {
     const struct pool *pool = job_pool(core, job);
@@ -573,9 +580,8 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
-    case WAFER__JOB__REASON__QuotaUser: return quota_keeps(job_quota(job, QUOTA_USER), wanted);
-    case WAFER__JOB__REASON__QuotaProject:
-        return job_quota(job, QUOTA_PROJECT) && quota_keeps(job_quota(job, QUOTA_PROJECT), wanted);
+    case WAFER__JOB__REASON__QuotaUser: return is_beyond(job_quota(job, QUOTA_USER), wanted);
+    case WAFER__JOB__REASON__QuotaProject: return is_beyond(job_quota(job, QUOTA_PROJECT), wanted);
     case WAFER__JOB__REASON__Priority: return scheduler_ahead(pool->scheduler, &job->entry, 1) > 0;
     default: return is_kept_by(core, job, pool, &supply, reason);
     }
@@ -708,6 +714,7 @@ void schedule_pass(struct core *core)
         review_all(core, &core->pools[i]);
         unpark(core, &core->pools[i]);
     }
+    meters_read(core);
     fill(core);
     for (size_t i = 0; i < core->pool_count; i++) {
         struct pool *pool = &core->pools[i];
@@ -721,7 +728,7 @@ void schedule_pass(struct core *core)
 /* Where no pass goes, nothing is due. */
 int64_t schedule_next(const struct core *core)
 {
-    int64_t next_us = INT64_MAX;
+    int64_t next_us = core->journal_full ? INT64_MAX : meters_next(core);
 
     for (size_t i = 0; i < core->pool_count && !core->journal_full; i++) {
         const struct pool *pool = &core->pools[i];

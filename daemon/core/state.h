@@ -20,6 +20,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "core/core.h"
+#include "core/meters.h"
 #include "core/preemption.h"
 #include "core/quotas.h"
 #include "core/scheduler.h"
@@ -71,17 +72,20 @@ struct quota_seat {
 /* What one user, project or queue uses of what it may. */
 struct quota {
     enum quota_kind kind;
-    uid_t uid;             /* QUOTA_USER */
-    char *name;            /* QUOTA_PROJECT; of a queue: borrowed */
-    struct quota *next;    /* of a project with the same hash */
-    size_t accounts;       /* with jobs */
-    uint64_t pending;      /* jobs that wait or are held */
-    uint64_t running;      /* jobs that hold systems ... */
-    uint32_t used;         /* ... and how many */
-    uint32_t admitted;     /* systems that those of `waiting` want */
-    struct list waiting;   /* quota_seat->link, as they are considered */
-    struct list parked;    /* job->parked_link, likewise */
-    struct list open_link; /* core->open_quotas: there may be room again */
+    uid_t uid;              /* QUOTA_USER */
+    char *name;             /* QUOTA_PROJECT; of a queue: borrowed */
+    struct quota *next;     /* of a project with the same hash */
+    size_t accounts;        /* with jobs */
+    uint64_t pending;       /* jobs that wait or are held */
+    uint64_t running;       /* jobs that hold systems ... */
+    uint32_t used;          /* ... and how many */
+    uint32_t admitted;      /* systems that those of `waiting` want */
+    struct list waiting;    /* quota_seat->link, as they are considered */
+    struct list parked;     /* job->parked_link, likewise */
+    struct list open_link;  /* core->open_quotas: there may be room again, or too little */
+    struct list meter_link; /* core->meters, if it has a window */
+    struct meter meter;
+    int64_t cost_micro; /* of its systems in an hour */
     struct quota_limits limits;
 };
 
@@ -269,6 +273,12 @@ struct verification {
     uid_t uid;
 };
 
+/* A quota that is not within its limits. */
+struct quota_level {
+    Wafer__QuotaState state;
+    struct hash hash;
+};
+
 struct core {
     struct core_config config;
     struct access *access;
@@ -291,6 +301,8 @@ struct core {
     size_t host_count, host_capacity;
     struct queue_state *queues;
     size_t queue_count, queue_capacity;
+    struct quota_level *levels;
+    size_t level_count, level_capacity;
     Wafer__ClockState *clock;
     struct hash clock_hash;
     struct hash hash;        /* sum over all objects */
@@ -304,9 +316,11 @@ struct core {
     struct map dependencies;  /* id of a job -> of each in its state.after */
     struct news *news;        /* of this step, for them */
     size_t news_count, news_capacity;
-    struct list open_arrays;    /* array->open_link */
-    struct map user_quotas;     /* by uid */
-    struct map project_quotas;  /* hash of its name -> the first such */
+    struct list open_arrays;   /* array->open_link */
+    struct map user_quotas;    /* by uid */
+    struct map project_quotas; /* hash of its name -> the first such */
+    struct list meters;        /* quota->meter_link */
+    int64_t meters_due_us;
     struct list open_quotas;    /* quota->open_link */
     struct list claims;         /* claim->link */
     struct map system_names;    /* hash of its name -> the first such system */
@@ -400,7 +414,8 @@ void effect_verify(struct core *core, const Wafer__CheckpointState *state);
 void effect_delete(struct core *core, const Wafer__CheckpointState *state);
 /* Watchers hear of the job as it is at the end of the step, once. */
 void effect_changed(struct core *core, struct job *job);
-void effects_changed(struct core *core); /* the end of the step */
+void effects_changed(struct core *core);               /* the end of the step */
+void effect_warn(struct core *core, const char *text); /* beside the last reply */
 /* Answer with the job as it is at the end of the step. */
 void effect_reply_job(struct core *core, const struct input *input, const struct job *job);
 void effects_answer_jobs(struct core *core); /* the end of the step */

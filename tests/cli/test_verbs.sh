@@ -119,18 +119,20 @@ cat >"$folder/quotas" <<'END'
 --- quota_show
 quotas: {schema: wafer.quota.list/v1, generated_at: "2026-01-15T09:00:00Z", total: 2, truncated: false, items: [
   {kind: USER, uid: 0, running: 3, systems_used: 7, systems_max: 8, pending: 2},
-  {kind: PROJECT, name: nlp, running: 1, systems_used: 4, systems_max: 4, pending: 0, pending_max: 10, array_max: 5, limit_max_s: 7200, limit_default_s: 3600}]}
+  {kind: PROJECT, name: nlp, running: 1, systems_used: 4, systems_max: 4, pending: 0, pending_max: 10, array_max: 5, limit_max_s: 7200, limit_default_s: 3600},
+  {kind: PROJECT, name: vision, running: 0, systems_used: 0, pending: 0, system_s: 7199, system_max_s: 360000, system_window_s: 2592000, cost: "54.00", budget_soft: "80.00", budget_hard: "100.00", currency: EUR, budget_window_s: 86400}]}
 END
-run quotas quota show
+COLUMNS=120 run quotas quota show
 exits 0 && out_is <<'END'
-KIND     NAME  SYSTEMS  RUNNING  PENDING  ARRAY  MAX LIMIT   DEFAULT
-user     root   7 of 8        3        2      -          -         -
-project  nlp    4 of 4        1  0 of 10      5   02:00:00  01:00:00
+KIND     NAME    SYSTEMS  RUNNING  PENDING  ARRAY  MAX LIMIT   DEFAULT            HOURS                      SPENT
+user     root     7 of 8        3        2      -          -         -                -                          -
+project  nlp      4 of 4        1  0 of 10      5   02:00:00  01:00:00                -                          -
+project  vision        0        0        0      -          -         -  1 of 100 in 30d  54.00 of 100.00 EUR in 1d
 END
 ok "quota show tells what is used of what there may be"
 
 run quotas quota show nlp -o plain
-exits 0 && printf 'user\troot\t3\t7\t8\t2\t-\t-\t-\t-\nproject\tnlp\t1\t4\t4\t0\t10\t5\t7200\t3600\n' | out_is && asked "project: nlp"
+exits 0 && printf 'user\troot\t3\t7\t8\t2\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\t-\nproject\tnlp\t1\t4\t4\t0\t10\t5\t7200\t3600\t-\t-\t-\t-\t-\t-\t-\t-\nproject\tvision\t0\t0\t-\t0\t-\t-\t-\t-\t7199\t360000\t2592000\t54.00\t80.00\t100.00\tEUR\t86400\n' | out_is && asked "project: nlp"
 ok "quota show NAME -o plain has a line for each"
 
 run quotas quota show root -o json

@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/memory.h"
 
 #define NAME_BYTES 32
+#define DAY_US     (24 * HOUR_US)
 
 struct holder {
     uint32_t uid, systems;
+    int64_t granted_us, used_us; /* of its systems; earlier attempts */
     char project[NAME_BYTES], queue[NAME_BYTES];
 };
 
@@ -58,19 +61,27 @@ static bool is_named(const struct quota_rule *rule, const struct holder *holder)
                                          : strcmp(rule->name, holder->queue) == 0;
 }
 
-static uint32_t most_of(const struct quota_rules *rules, const struct holder *holder,
-                        enum quota_kind kind)
+/* NULL: none. */
+static const struct quota_limits *limits_of(const struct quota_rules *rules,
+                                            const struct holder *holder, enum quota_kind kind)
 {
-    uint32_t most = QUOTA_UNLIMITED;
+    const struct quota_limits *found = NULL;
 
     for (size_t i = 0; i < rules->count; i++) {
         const struct quota_rule *rule = &rules->items[i];
         if (rule->kind == kind && !rule->every && is_named(rule, holder))
-            return rule->limits.systems;
+            return &rule->limits;
         if (rule->kind == kind && rule->every)
-            most = rule->limits.systems;
+            found = &rule->limits;
     }
-    return most;
+    return found;
+}
+
+/* Of the first day, which is in all windows until it is over. */
+static void add(const struct holder *holder, int64_t now_us, uint64_t *systems, int64_t *used_us)
+{
+    *systems += holder->systems;
+    *used_us += holder->used_us + holder->systems * (now_us - holder->granted_us);
 }
 
 const char *holders_add(struct holders *holders, const Wafer__Record *record,
@@ -85,18 +96,24 @@ const char *holders_add(struct holders *holders, const Wafer__Record *record,
         return NULL;
     struct holder *holder = holder_of(holders, state->id);
     holder->uid = state->uid;
+    if (!state->n_systems)
+        holder->used_us += holder->systems * (record->time_us - holder->granted_us);
     holder->systems = (uint32_t)state->n_systems;
+    if (record->kind == WAFER__RECORD_KIND__JOB_GRANTED)
+        holder->granted_us = record->time_us;
     if (state->queue)
         name_copy(holder->queue, state->queue);
     if (record->kind != WAFER__RECORD_KIND__JOB_GRANTED)
         return NULL;
     for (int kind = 0; kind < QUOTA_KINDS; kind++) {
         uint64_t used = 0;
+        const struct quota_limits *limits = limits_of(rules, holder, (enum quota_kind)kind);
+        int64_t used_us = 0;
         for (size_t i = 0; i < holders->count; i++)
             if (is_counted(&holders->items[i], holder, (enum quota_kind)kind))
-                used += holders->items[i].systems;
-        if ((kind != QUOTA_PROJECT || *holder->project) &&
-            used > most_of(rules, holder, (enum quota_kind)kind))
+                add(&holders->items[i], record->time_us, &used, &used_us);
+        if (limits && (kind != QUOTA_PROJECT || *holder->project) &&
+            (used > limits->systems || (record->time_us < DAY_US && used_us >= limits->system_us)))
             return whose[kind];
     }
     return NULL;

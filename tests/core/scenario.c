@@ -774,8 +774,16 @@ static void on_rules(struct scenario *scenario)
     step(scenario);
 }
 
+static int64_t micro_of(struct quota_rule *rule, const char *text)
+{
+    rule->limits.currency = "EUR";
+    rule->limits.budget_days = 2;
+    return (int64_t)strtoul(text, NULL, 10) * 10000; /* cents */
+}
+
 /* `quotas user:every=s2,p10 project:nlp=s4 queue:wafer=m2h,d1h`: systems at once, pending, array,
- * maximum and default of limits; from then on, also after a restart. */
+ * maximum and default of limits; h50m,w90,b100: time of systems, and cents to be warned of and to
+ * be had, in 2 days. From then on, also after a restart. */
 static void on_quotas(struct scenario *scenario)
 {
     static const char *const kinds[] = { "user", "project", "queue" };
@@ -789,8 +797,7 @@ static void on_quotas(struct scenario *scenario)
         int r = sscanf(scenario->words[i], "%15[^:]:%31[^=]=%63s", kind, name, value);
         ck_assert_msg(r == 3, "'%s' is no quota", scenario->words[i]);
         scenario->used[i] = true;
-        *rule = (struct quota_rule){ .limits = { QUOTA_UNLIMITED, QUOTA_UNLIMITED, QUOTA_UNLIMITED,
-                                                 INT64_MAX, 0 } };
+        *rule = (struct quota_rule){ .limits = QUOTA_LIMITS_NONE };
         while (rule->kind < QUOTA_KINDS && strcmp(kinds[rule->kind], kind) != 0)
             rule->kind++;
         ck_assert_msg(rule->kind < QUOTA_KINDS, "'%s' is no kind of quota", kind);
@@ -805,6 +812,9 @@ static void on_quotas(struct scenario *scenario)
             case 'a': rule->limits.array = (uint32_t)strtoul(of, NULL, 10); break;
             case 'm': rule->limits.limit_max_us = parse_time(of); break;
             case 'd': rule->limits.limit_default_us = parse_time(of); break;
+            case 'h': rule->limits.system_us = parse_time(of), rule->limits.system_days = 2; break;
+            case 'w': rule->limits.warn_micro = micro_of(rule, of); break;
+            case 'b': rule->limits.budget_micro = micro_of(rule, of); break;
             default: ck_abort_msg("'%s' is no limit", part);
             }
         }

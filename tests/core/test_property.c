@@ -83,6 +83,8 @@ static const char *const lines[] = {
     "quotas user:every=s2,p4 queue:wafer=s$N project:every=s1",
     "quotas project:nlp=s$N,d$Ss,m50s",
     "quotas",
+    "quotas project:nlp=h$Sm user:every=h$Ss",
+    "quotas user:1001=w$N,b$N project:every=b1 queue:wafer=h50s",
     "submit uid=$U project=nlp systems.count=$N",
     "submit uid=$U project=vision priority=p$N array=0-3%$N",
     "submit uid=$U project=nlp priority=p$N",

@@ -32,8 +32,8 @@ static struct preempt_rules preempt_of(const struct world *world)
 static struct quota_rules quotas_of(const struct world *world)
 {
     static const struct quota_rule all[] = {
-        { QUOTA_USER, true, 0, NULL, { 5, QUOTA_UNLIMITED, QUOTA_UNLIMITED, INT64_MAX, 0 } },
-        { QUOTA_USER, true, 0, NULL, { 6, QUOTA_UNLIMITED, QUOTA_UNLIMITED, INT64_MAX, 0 } },
+        { QUOTA_USER, true, 0, NULL, QUOTA_LIMITS_OF(5) },
+        { QUOTA_USER, true, 0, NULL, QUOTA_LIMITS_OF(6) },
     };
     size_t which = world->seed / 5 % 3;
 

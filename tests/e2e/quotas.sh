@@ -83,6 +83,33 @@ rules 3 "every: user, systems: 4" 'project: nlp, systems: 1' && kill -HUP "$daem
 ok 'higher ones let the next one start'
 run 0 cancel --yes --now "$first" && within 20 runs "$second"
 ok 'when the job of its project ends, the other starts'
-run 0 -o json quota show && run 0 cancel --yes "$second" "$third" "$fourth"
+run 0 cancel --yes --now "$second" "$third" "$fourth"
 ok 'all is cancelled'
+
+# ---- budgets ----
+
+tells() { wafer events | grep QUOTA_CHANGED | grep -q -e "$1"; }
+budget() { # budget SERIAL HARD
+    rules "$1" "project: vision, budget: {soft: \"10.00 EUR\", hard: \"$2 EUR\", window: 400d}" \
+        'every: user, system_hours: {max: 100000, window: 30d}'
+    kill -HUP "$daemon"
+}
+budget 4 1000.00 && within 20 all_free
+first=$(submit --set project=vision --systems 4 "$folder/job.yaml") && within 20 tells 'warning from 10.00'
+ok 'a soft budget is told of'
+second=$((first + 1))
+run 0 submit --set project=vision "$folder/job.yaml" && err_has 'of 1000.00 EUR are spent in 400 days' &&
+    reason_is "$second" Resources
+ok 'also to whom hands in a job, which may start nevertheless'
+budget 5 20.00 && within 20 is "$second" .reason.code BudgetSpent && runs "$first" && within 20 tells 'of 20.00 EUR are spent'
+ok 'a hard one holds what waits, and what runs goes on'
+kill -9 "$daemon" && wait "$daemon" 2>/dev/null
+start
+run 0 cancel --yes --now "$first" && within 20 all_free && run 0 explain "$second" && out_has 'BudgetSpent' &&
+    same "$(wafer events | grep -c 'QUOTA_CHANGED.*of 20.00 EUR are spent')" 1
+ok 'over a restart as well, and that is told once'
+run 0 quota show vision && out_like 'vision .* of 20.00 EUR in 400d' && run 0 -o json quota show
+ok 'quota show says how much'
+budget 6 100000.00 && within 20 runs "$second" && run 0 cancel --yes --now "$second"
+ok 'with a higher budget it starts'
 finish
