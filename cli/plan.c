@@ -90,12 +90,50 @@ static void print_resumption(const struct command *command,
     page_field(command, "pool takes", text);
 }
 
+static const char *kind_name(const Wafer__Quota *quota)
+{
+    return quota->kind == WAFER__QUOTA__KIND__USER      ? "user"
+           : quota->kind == WAFER__QUOTA__KIND__PROJECT ? "project"
+                                                        : "queue";
+}
+
+/* What would be used with the job, to its limit. */
+static void print_quota(const struct command *command, const Wafer__Plan *plan,
+                        const Wafer__Quota *quota, bool is_first)
+{
+    const Wafer__Job__Cost *most = plan->cost_at_most;
+    owned(buffer_done) struct buffer text = BUFFER_EMPTY;
+
+    if (quota->has_systems_max)
+        buffer_format(
+            &text, "%" PRIu32 " -> %" PRIu32 " of %" PRIu32 " systems", quota->systems_used,
+            quota->systems_used + plan->explanation->job->systems->requested, quota->systems_max);
+    if (quota->has_system_max_s && most)
+        buffer_format(&text,
+                      "%s%" PRIi64 " -> %" PRIi64 " of %" PRIi64 " system-hours in %" PRIi64 "d",
+                      text.length ? ", " : "", quota->system_s / 3600,
+                      (quota->system_s + most->system_s) / 3600, quota->system_max_s / 3600,
+                      quota->system_window_s / 86400);
+    else if (quota->has_system_max_s)
+        buffer_format(&text, "%s%" PRIi64 " of %" PRIi64 " system-hours in %" PRIi64 "d",
+                      text.length ? ", " : "", quota->system_s / 3600, quota->system_max_s / 3600,
+                      quota->system_window_s / 86400);
+    if (quota->cost)
+        buffer_format(&text, "%s%s of %s %s in %" PRIi64 "d", text.length ? ", " : "", quota->cost,
+                      quota->budget_hard ? quota->budget_hard : quota->budget_soft, quota->currency,
+                      quota->budget_window_s / 86400);
+    owned(free) char *used = buffer_text(&text);
+    page_format(command, is_first ? "quota" : "", "%s %s: %s", kind_name(quota), quota->name, used);
+}
+
 static void print_page(const struct command *command, const Wafer__Plan *plan)
 {
     print_job(command, plan);
     if (plan->resumption)
         print_resumption(command, plan->resumption);
     print_fit(command, plan);
+    for (size_t i = 0; i < plan->n_quotas; i++)
+        print_quota(command, plan, plan->quotas[i], i == 0);
     if (plan->cost_at_most)
         page_format(command, "cost", "at most %s %s (%s of one system)", plan->cost_at_most->amount,
                     plan->cost_at_most->currency, units_seconds(plan->cost_at_most->system_s).text);
@@ -129,6 +167,8 @@ int plan_print(const struct command *command, Wafer__Plan *plan)
     Wafer__PlanItem item = WAFER__PLAN_ITEM__INIT;
 
     user_fill(plan->explanation->job);
+    for (size_t i = 0; i < plan->n_quotas; i++)
+        user_fill_quota(plan->quotas[i]);
     item.schema = (char *)"wafer.plan/v1";
     item.item = plan;
     if (!output_document(command, &item.base)) {

@@ -162,11 +162,8 @@ int run_quota_show(const struct command *command)
         exit = connection_ask(command, &request, BIT(WAFER__RESPONSE__BODY_QUOTAS), &response);
     if (exit)
         return exit;
-    for (size_t i = 0; i < response->quotas->n_items; i++) {
-        Wafer__Quota *quota = response->quotas->items[i];
-        if (quota->has_uid && !quota->name)
-            quota->name = text_copy(user_name(quota->uid));
-    }
+    for (size_t i = 0; i < response->quotas->n_items; i++)
+        user_fill_quota(response->quotas->items[i]);
     if (!noun_print_list(command, &quota_noun, &response->quotas->base))
         print_table(command, response->quotas);
     return 0;

@@ -39,6 +39,12 @@ static char *group_name(gid_t gid)
     return entry ? text_copy(entry->gr_name) : text_format("%lu", (unsigned long)gid);
 }
 
+void user_fill_quota(Wafer__Quota *quota)
+{
+    if (quota->has_uid && !quota->name)
+        quota->name = text_copy(user_name(quota->uid));
+}
+
 void user_fill_groups(Wafer__Whoami *who)
 {
     const struct passwd *entry = getpwuid(who->uid);

@@ -12,6 +12,8 @@ const char *user_name(uid_t uid);
 /* Fill `user` of a job from its uid; the controller stores no names. */
 void user_fill(Wafer__Job *job);
 
+void user_fill_quota(Wafer__Quota *quota); /* likewise; of a user */
+
 /* The names of the user's groups, the one that the controller saw first. */
 void user_fill_groups(Wafer__Whoami *who);
 

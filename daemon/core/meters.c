@@ -209,8 +209,7 @@ static void add_money(struct buffer *text, int64_t micro)
                   (long long)(micro % 1000000 / 10000));
 }
 
-/* How the budget stands, whatever it is at. */
-static char *budget_text(const struct core *core, const struct quota *quota)
+char *meter_budget_text(const struct core *core, const struct quota *quota)
 {
     const struct quota_limits *limits = &quota->limits;
     owned(buffer_done) struct buffer text = BUFFER_EMPTY;
@@ -222,7 +221,7 @@ static char *budget_text(const struct core *core, const struct quota *quota)
     }
     buffer_format(&text, " %s are spent in %u day%s", limits->currency, limits->budget_days,
                   plural(limits->budget_days));
-    if (quota->meter.spent != METER_BUDGET) {
+    if (quota->meter.spent != METER_BUDGET && limits->warn_micro != INT64_MAX) {
         buffer_append_text(&text, ", with a warning from ");
         add_money(&text, limits->warn_micro);
     }
@@ -234,7 +233,7 @@ char *meter_text(const struct core *core, const struct quota *quota)
     const struct quota_limits *limits = &quota->limits;
 
     if (quota->meter.spent == METER_BUDGET)
-        return budget_text(core, quota);
+        return meter_budget_text(core, quota);
     return text_format("%lld of %lld system-hours are used in %u day%s",
                        (long long)(meter_reading(core, quota).system_us / HOUR_US),
                        (long long)(limits->system_us / HOUR_US), limits->system_days,
@@ -263,7 +262,7 @@ static void tell(struct core *core, const struct quota *quota)
     if (next.level == (level ? level->state.level : WAFER__QUOTA_STATE__LEVEL__WITHIN))
         return;
     owned(free) char *what = quota->meter.spent     ? meter_text(core, quota)
-                             : quota->meter.is_soft ? budget_text(core, quota)
+                             : quota->meter.is_soft ? meter_budget_text(core, quota)
                                                     : text_copy("within its quota again");
     next.kind = (Wafer__Quota__Kind)quota->kind;
     if (quota->kind == QUOTA_USER)
@@ -318,7 +317,7 @@ static char *warning_of(const struct core *core, const struct quota *quota)
     if (!quota || !quota->meter.is_soft)
         return NULL;
     owned(free) char *whose = subject(quota->kind, quota->uid, quota->name);
-    owned(free) char *what = budget_text(core, quota);
+    owned(free) char *what = meter_budget_text(core, quota);
     return text_format("%s: %s", whose, what);
 }
 

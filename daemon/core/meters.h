@@ -50,6 +50,8 @@ struct meter_reading {
 struct meter_reading meter_reading(const struct core *core, const struct quota *quota);
 /* Why it keeps jobs, in a sentence; the caller frees. */
 char *meter_text(const struct core *core, const struct quota *quota);
+/* How its budget stands; it has one. The caller frees. */
+char *meter_budget_text(const struct core *core, const struct quota *quota);
 /* What a budget of the party warns of; NULL: nothing. The caller frees. */
 char *meter_warning(const struct core *core, const struct quota_party *party);
 

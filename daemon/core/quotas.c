@@ -181,11 +181,15 @@ static bool is_pending(const struct job *job)
            job->state.state == WAFER__JOB__STATE__HELD;
 }
 
+bool quota_is_limited(const struct quota *quota)
+{
+    return quota->limits.systems != QUOTA_UNLIMITED || !list_is_empty(&quota->meter_link);
+}
+
 /* Who waits where there is no limit is counted nowhere: it may be everybody. */
 static bool is_counted(const struct quota *quota)
 {
-    return quota &&
-           (quota->limits.systems != QUOTA_UNLIMITED || !list_is_empty(&quota->meter_link));
+    return quota && quota_is_limited(quota);
 }
 
 bool quota_is_full(const struct quota *quota)

@@ -119,6 +119,7 @@ void quotas_withdraw(struct core *core, struct job *job); /* not any more; not a
  */
 struct job *quotas_excess(const struct job *job);
 bool quota_is_full(const struct quota *quota);
+bool quota_is_limited(const struct quota *quota); /* of what may be used: not of what may wait */
 /* Those that it has no room for wait with the scheduler no longer: a limit was lowered, or in a
  * replay somebody started who was parked. */
 void quota_settle(struct core *core, struct quota *quota);

@@ -90,6 +90,7 @@ bool quotas_allow(struct request *request, uint64_t job, const struct quota_part
                   const struct quota_demand *demand);
 /* Of a job that names none; 0: none. */
 int64_t quotas_default_limit_us(const struct core *core, const struct quota_party *party);
+Wafer__Quota *view_quota(const struct core *core, const struct quota *quota);
 void quotas_set_limit(Wafer__JobSpec *spec, int64_t limit_us); /* which has none */
 struct quota_party job_party(const struct core *core, const struct job *job);
 

@@ -359,11 +359,38 @@ static void explain_quota(struct explaining *explaining, enum quota_kind kind,
 {
     const struct quota *quota = job_quota(explaining->job, kind);
 
-    if (quota && quota->limits.systems != QUOTA_UNLIMITED &&
-        explaining->ret->job->reason->code != reason)
-        add_check(explaining, reason,
-                  text_format("quota of its %s (%u of %u systems used)", whose, quota->used,
-                              quota->limits.systems));
+    owned(buffer_done) struct buffer text = BUFFER_EMPTY;
+
+    if (!quota || explaining->ret->job->reason->code == reason)
+        return;
+    const struct quota_limits *limits = &quota->limits;
+    if (limits->systems != QUOTA_UNLIMITED)
+        buffer_format(&text, "%u of %u systems", quota->used, limits->systems);
+    if (limits->system_us != INT64_MAX)
+        buffer_format(&text, "%s%lld of %lld system-hours", text.length ? ", " : "",
+                      (long long)(meter_reading(explaining->core, quota).system_us / HOUR_US),
+                      (long long)(limits->system_us / HOUR_US));
+    if (!text.length)
+        return;
+    owned(free) char *used = buffer_text(&text);
+    add_check(explaining, reason, text_format("quota of its %s (%s used)", whose, used));
+}
+
+static void explain_budget(struct explaining *explaining)
+{
+    static const char *const whose[] = { "user", "project", "queue" };
+
+    if (explaining->ret->job->reason->code == WAFER__JOB__REASON__BudgetSpent)
+        return;
+    for (int i = 0; i < QUOTA_KINDS; i++) {
+        const struct quota *quota = job_quota(explaining->job, (enum quota_kind)i);
+        if (!quota || quota->limits.budget_micro == INT64_MAX)
+            continue;
+        owned(free) char *budget = meter_budget_text(explaining->core, quota);
+        add_check(explaining, WAFER__JOB__REASON__BudgetSpent,
+                  text_format("budget of its %s (%s)", whose[i], budget));
+        return;
+    }
 }
 
 /* Every reason of this version but the primary one, with the fact that says whether it holds. */
@@ -409,6 +436,7 @@ static void explain_checks(struct explaining *explaining)
                               job->spec->terms.array_parallel));
     explain_quota(explaining, QUOTA_USER, WAFER__JOB__REASON__QuotaUser, "user");
     explain_quota(explaining, QUOTA_PROJECT, WAFER__JOB__REASON__QuotaProject, "project");
+    explain_budget(explaining);
     if (primary != WAFER__JOB__REASON__CheckpointBlocked && job->state.attempt)
         add_check(explaining, WAFER__JOB__REASON__CheckpointBlocked,
                   text_copy("verification of its newest checkpoint"));

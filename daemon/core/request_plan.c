@@ -49,6 +49,17 @@ static Wafer__Job__Cost *cost_at_most(const struct core *core, const struct job 
     return cost;
 }
 
+/* What is used of what there is, of those that leave it at that. */
+static void add_quotas(const struct core *core, const struct job *job, Wafer__Plan *plan)
+{
+    plan->quotas = memory_new(QUOTA_KINDS * sizeof(*plan->quotas));
+    for (int i = 0; i < QUOTA_KINDS; i++) {
+        const struct quota *quota = job_quota(job, (enum quota_kind)i);
+        if (quota && quota_is_limited(quota))
+            plan->quotas[plan->n_quotas++] = view_quota(core, quota);
+    }
+}
+
 static Wafer__Plan *plan_new(struct request *request, struct job *job)
 {
     struct core *core = request->core;
@@ -64,6 +75,7 @@ static Wafer__Plan *plan_new(struct request *request, struct job *job)
     if (!plan->starts_now)
         plan->stops = preemption_preview(core, pool, job, &plan->n_stops);
     schedule_remove(core, job);
+    add_quotas(core, job, plan);
     plan->cost_at_most = cost_at_most(core, job);
     plan->spec = MESSAGE_COPY(job->spec->message);
     return plan;

@@ -156,7 +156,7 @@ static void view_windows(const struct core *core, const struct quota *quota, Waf
     SET(ret, budget_window_s, (int64_t)limits->budget_days * (24 * HOUR_US / SECOND_US));
 }
 
-static Wafer__Quota *view_quota(const struct core *core, const struct quota *quota)
+Wafer__Quota *view_quota(const struct core *core, const struct quota *quota)
 {
     const struct quota_limits *limits = &quota->limits;
     Wafer__Quota *view = NEW(Wafer__Quota);

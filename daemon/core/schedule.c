@@ -571,6 +571,16 @@ static bool is_beyond(const struct quota *quota, uint32_t wanted)
     return quota && (quota->meter.spent == METER_HOURS || quota_keeps(quota, wanted));
 }
 
+static bool is_budget_spent(const struct job *job)
+{
+    for (int i = 0; i < QUOTA_KINDS; i++) {
+        const struct quota *quota = job_quota(job, (enum quota_kind)i);
+        if (quota && quota->meter.spent == METER_BUDGET)
+            return true;
+    }
+    return false;
+}
+
 bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__Job__Reason reason)
 {
     const struct pool *pool = job_pool(core, job);
@@ -580,6 +590,7 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
+    case WAFER__JOB__REASON__BudgetSpent: return is_budget_spent(job);
     case WAFER__JOB__REASON__QuotaUser: return is_beyond(job_quota(job, QUOTA_USER), wanted);
     case WAFER__JOB__REASON__QuotaProject: return is_beyond(job_quota(job, QUOTA_PROJECT), wanted);
     case WAFER__JOB__REASON__Priority: return scheduler_ahead(pool->scheduler, &job->entry, 1) > 0;

@@ -108,6 +108,11 @@ start
 run 0 cancel --yes --now "$first" && within 20 all_free && run 0 explain "$second" && out_has 'BudgetSpent' &&
     same "$(wafer events | grep -c 'QUOTA_CHANGED.*of 20.00 EUR are spent')" 1
 ok 'over a restart as well, and that is told once'
+run 2 plan --set project=vision --limit 2h "$folder/job.yaml" && out_like 'would wait: BudgetSpent' &&
+    out_like 'quota  *user .*: .* -> .* of 100000 system-hours in 30d' && out_like 'project vision: .* of 20.00 EUR in 400d' &&
+    run 2 plan --set project=vision "$folder/job.yaml" -o json &&
+    same "$(jq -r '[.item.quotas[] | .name] | join(" ")' "$folder/out")" "$(id -un) vision"
+ok 'plan tells what would come of it, and what is used'
 run 0 quota show vision && out_like 'vision .* of 20.00 EUR in 400d' && run 0 -o json quota show
 ok 'quota show says how much'
 budget 6 100000.00 && within 20 runs "$second" && run 0 cancel --yes --now "$second"
