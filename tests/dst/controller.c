@@ -28,16 +28,30 @@ static struct preempt_rules preempt_of(const struct world *world)
     return all[world->seed / 7 % 4];
 }
 
-/* Of each user; every job of these worlds fits. */
+/* Of each user; every job of these worlds fits. What a window holds back goes on once all is well.
+ */
 static struct quota_rules quotas_of(const struct world *world)
 {
     static const struct quota_rule all[] = {
         { QUOTA_USER, true, 0, NULL, QUOTA_LIMITS_OF(5) },
         { QUOTA_USER, true, 0, NULL, QUOTA_LIMITS_OF(6) },
     };
-    size_t which = world->seed / 5 % 3;
+    static const struct quota_rule window = { .kind = QUOTA_USER,
+                                              .every = true,
+                                              .limits = { .systems = 6,
+                                                          .pending = QUOTA_UNLIMITED,
+                                                          .array = QUOTA_UNLIMITED,
+                                                          .limit_max_us = INT64_MAX,
+                                                          .system_us = 20 * SECOND_US,
+                                                          .system_days = 1,
+                                                          .warn_micro = 5000000,
+                                                          .budget_micro = 30000000,
+                                                          .currency = "EUR",
+                                                          .budget_days = 2 } };
+    size_t which = world->seed / 5 % 4;
 
-    return (struct quota_rules){ &all[which % 2], which < 2 };
+    return (struct quota_rules){ which == 2 && !world->calm ? &window : &all[which % 2],
+                                 which < 3 };
 }
 
 static struct core *make_core(const struct world *world)
@@ -577,6 +591,17 @@ static void load_snapshot(struct world *world)
     if (core_load_end(core, &diag) < 0)
         world_fail(world, "the snapshot cannot be loaded: %s", diag.text);
     core_check(core);
+}
+
+void controller_reload(struct world *world)
+{
+    struct controller *controller = &world->controller;
+    const struct quota_rules quotas = quotas_of(world);
+
+    if (!controller->core)
+        return;
+    core_set_quotas(controller->core, &quotas);
+    core_set_quotas(controller->shadow, &quotas);
 }
 
 void controller_start(struct world *world)

@@ -258,6 +258,7 @@ void world_run(struct world *world, unsigned long events)
         world_step(world);
     world->calm_us = world->now_us;
     faults_heal(world);
+    controller_reload(world);
     end_us = world->now_us + CALM_US;
     for (bool done = false; !done;) {
         world_step(world);

@@ -244,6 +244,7 @@ bool world_faulty(struct world *world, enum fault fault, uint64_t n);
 /* controller.c */
 void controller_start(struct world *world);
 void controller_crash(struct world *world);
+void controller_reload(struct world *world); /* the rules of now */
 void controller_freeze(struct world *world, int64_t span_us);
 void controller_thaw(struct world *world);
 void controller_step(struct world *world, struct input *input);
