@@ -119,6 +119,18 @@ enum flag_id {
     FLAG_FAILURES,
     FLAG_SEED,
     FLAG_CHECKPOINTS,
+    FLAG_RESERVATION,
+    FLAG_WINDOW_START,
+    FLAG_WINDOW,
+    FLAG_ZONE,
+    FLAG_EVERY,
+    FLAG_ON,
+    FLAG_UNTIL,
+    FLAG_OF_SYSTEMS,
+    FLAG_HOSTS,
+    FLAG_OF_POOL,
+    FLAG_USERS,
+    FLAG_FORCE,
     FLAGS,
 };
 /* A verb has a bit for each flag that does not work everywhere. */

@@ -19,10 +19,17 @@
 static const struct {
     const char *word, *kind;
 } kinds[] = {
-    { "ID", "@jobs" },      { "SYSTEM", "@systems" }, { "CKPT", "@checkpoints" },
-    { "FILE", "@files" },   { "QUEUE", "@queues" },   { "NAME", "@schemas" },
-    { "TOPIC", "@topics" }, { "A", "@jobs" },         { "B", "@jobs" },
+    { "ID", "@jobs" },
+    { "SYSTEM", "@systems" },
+    { "CKPT", "@checkpoints" },
+    { "FILE", "@files" },
+    { "QUEUE", "@queues" },
+    { "NAME", "@schemas" },
+    { "TOPIC", "@topics" },
+    { "A", "@jobs" },
+    { "B", "@jobs" },
     { "DIR", "@files" },
+    { "RESERVATION", "@reservations" },
 };
 
 /* "SYSTEM crash" becomes "@systems crash": a kind, or words between bars, for each target. */
@@ -68,6 +75,8 @@ static char *values_of(enum flag_id flag)
     case FLAG_AS: return text_copy("@roles");
     case FLAG_ON_SYSTEM: return text_copy("@systems");
     case FLAG_FROM: return text_copy("auto");
+    case FLAG_EVERY: return text_copy("once daily weekly");
+    case FLAG_ON: return text_copy("mon tue wed thu fri sat sun");
     default: return NULL;
     }
 }
@@ -211,6 +220,7 @@ static void print_names(const char *topics, const char *topics_end, const char *
            "    @systems) wafer system ls -o name \"${where[@]}\" ;;\n"
            "    @queues) wafer queue ls -o name \"${where[@]}\" ;;\n"
            "    @roles) wafer whoami -o plain \"${where[@]}\" | cut -f 5 | tr , '\\n' ;;\n"
+           "    @reservations) wafer resv ls -o name \"${where[@]}\" ;;\n"
            "    @checkpoints)\n"
            "        case $cur in\n"
            "        *@*) wafer ckpt ls \"${cur%%%%@*}\" -o name \"${where[@]}\" ;;\n"
@@ -433,6 +443,8 @@ static void print_fish(void)
            "            wafer queue ls -o name $where\n"
            "        case @roles\n"
            "            wafer whoami -o plain $where | cut -f 5 | string split ,\n"
+           "        case @reservations\n"
+           "            wafer resv ls -o name $where\n"
            "        case @checkpoints\n"
            "            if string match -q '*@*' -- $cur\n"
            "                wafer ckpt ls (string replace -r '@.*' '' -- $cur) -o name $where\n"

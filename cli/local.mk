@@ -39,6 +39,7 @@ libcli_a_SOURCES = \
   cli/proxy.c \
   cli/queue.c \
   cli/quota.c \
+  cli/reservation.c \
   cli/replay.c \
   cli/report.c cli/report.h \
   cli/resume.c \

@@ -17,7 +17,7 @@ struct noun {
     char *(*sentence)(const ProtobufCMessage *item);
 };
 extern const struct noun job_noun, event_noun, checkpoint_noun, system_noun, queue_noun, quota_noun,
-    setting_noun;
+    reservation_noun, setting_noun;
 
 /* Before anything is asked for: the keys of -o cols=. 64, or 78 when a setting named them. */
 int noun_check_columns(const struct command *command, const struct noun *noun);

@@ -41,6 +41,8 @@ static const struct {
     { "wafer.queue.list/v1", &wafer__queue_list__descriptor, NULL },
     { "wafer.quota/v1", &wafer__quota_item__descriptor, NULL },
     { "wafer.quota.list/v1", &wafer__quota_list__descriptor, NULL },
+    { "wafer.reservation/v1", &wafer__reservation_item__descriptor, NULL },
+    { "wafer.reservation.list/v1", &wafer__reservation_list__descriptor, NULL },
     { "wafer.report/v1", &wafer__report_list__descriptor, NULL },
     { "wafer.explain/v1", &wafer__explanation_item__descriptor, NULL },
     { "wafer.plan/v1", &wafer__plan_item__descriptor, NULL },

@@ -141,9 +141,10 @@ static int sets_make(const struct command *command, struct sets *ret)
         enum flag_id flag;
         const char *key;
     } direct[] = {
-        { FLAG_NAME, "name" },         { FLAG_QUEUE, "queue" }, { FLAG_PRIORITY, "priority" },
-        { FLAG_LIMIT, "limit" },       { FLAG_ARRAY, "array" }, { FLAG_BEGIN, "begin" },
-        { FLAG_DEADLINE, "deadline" },
+        { FLAG_NAME, "name" },         { FLAG_QUEUE, "queue" },
+        { FLAG_PRIORITY, "priority" }, { FLAG_LIMIT, "limit" },
+        { FLAG_ARRAY, "array" },       { FLAG_BEGIN, "begin" },
+        { FLAG_DEADLINE, "deadline" }, { FLAG_RESERVATION, "reservation" },
     };
     size_t count = 0, made = ELEMENTS(direct);
 

@@ -88,6 +88,22 @@ const struct flag flags[FLAGS] = {
     [FLAG_SEED] = { "seed", 0, "N", false, "of failures at a rate (default 1)" },
     [FLAG_CHECKPOINTS] = { "checkpoints", 0, "DUR|none", false,
                            "how often jobs save, where systems fail (default 1h)" },
+    [FLAG_RESERVATION] = { "reservation", 0, "NAME", false,
+                           "--set reservation=NAME: within its windows" },
+    [FLAG_WINDOW_START] = { "start", 0, "TIME", false,
+                            "of the first window: 2026-12-05T08:00 of --zone, or with an offset" },
+    [FLAG_WINDOW] = { "for", 0, "DUR", false, "how long each window is" },
+    [FLAG_ZONE] = { "zone", 0, "ZONE", false, "whose clocks --start is of, like Europe/Berlin" },
+    [FLAG_EVERY] = { "every", 0, "HOW", false, "once (default), daily or weekly" },
+    [FLAG_ON] = { "on", 0, "DAY[,DAY...]", false, "weekly: mon to sun (default: that of --start)" },
+    [FLAG_UNTIL] = { "until", 0, "TIME", false, "no window begins then or later" },
+    [FLAG_OF_SYSTEMS] = { "systems", 0, "NAME[,NAME...]", false,
+                          "these (default: all of the pool)" },
+    [FLAG_HOSTS] = { "hosts", 0, "NAME[,NAME...]", false, "all systems of these hosts" },
+    [FLAG_OF_POOL] = { "pool", 0, "NAME", false, "of this pool (default: the first)" },
+    [FLAG_USERS] = { "users", 0, "USER[,USER...]", false,
+                     "who may use it (default: nobody, as for maintenance)" },
+    [FLAG_FORCE] = { "force", 0, NULL, false, "although jobs would still run there" },
     [FLAG_STRICT] = { "strict", 0, NULL, false, "refuse a trace with a line that is no job" },
     [FLAG_FOR] = { "for", 0, "DUR", false, "heal by itself after that long" },
     [FLAG_LABEL] = { "label", 0, "KEY=VALUE", false, "only jobs with this label; may be repeated" },
@@ -103,7 +119,7 @@ const struct verb verbs[] = {
       TAKES(FLAG_SET) | TAKES(FLAG_NAME) | TAKES(FLAG_QUEUE) | TAKES(FLAG_PRIORITY) |
           TAKES(FLAG_SYSTEMS) | TAKES(FLAG_LIMIT) | TAKES(FLAG_ARRAY) | TAKES(FLAG_KEY) |
           TAKES(FLAG_HOLD) | TAKES(FLAG_WAIT) | TAKES(FLAG_FOLLOW_JOB) | TAKES(FLAG_BEGIN) |
-          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER) | TAKES(FLAG_PLAN),
+          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER) | TAKES(FLAG_RESERVATION) | TAKES(FLAG_PLAN),
       "hand in a job file",
       "FILE is a job file, wafer-job(5); - reads it from standard input. Ctrl-C during --wait or\n"
       "--follow leaves the job running.\n",
@@ -111,7 +127,7 @@ const struct verb verbs[] = {
     { NULL, "plan", "FILE|-", 1, 1,
       TAKES(FLAG_SET) | TAKES(FLAG_NAME) | TAKES(FLAG_QUEUE) | TAKES(FLAG_PRIORITY) |
           TAKES(FLAG_SYSTEMS) | TAKES(FLAG_LIMIT) | TAKES(FLAG_ARRAY) | TAKES(FLAG_BEGIN) |
-          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER),
+          TAKES(FLAG_DEADLINE) | TAKES(FLAG_AFTER) | TAKES(FLAG_RESERVATION),
       "what would become of a job file",
       "Nothing is handed in. Exits with 0 when it would start now, and with 2 when it would "
       "wait.\n",
@@ -200,6 +216,19 @@ const struct verb verbs[] = {
     { "queue", "start", "QUEUE", 1, 1, 0, "start jobs of a queue again", NULL, run_queue_start },
     { "quota", "show", "[USER|PROJECT]", 0, 1, 0, "what is used of what one may use",
       "Without a name: oneself, the projects that one may see, and the queues.\n", run_quota_show },
+    { "resv", "ls", NULL, 0, 0, TAKES(FLAG_WATCH), "list reservations and their next windows", NULL,
+      run_resv_ls },
+    { "resv", "new", "NEW-NAME", 1, 1,
+      TAKES(FLAG_WINDOW_START) | TAKES(FLAG_WINDOW) | TAKES(FLAG_ZONE) | TAKES(FLAG_EVERY) |
+          TAKES(FLAG_ON) | TAKES(FLAG_UNTIL) | TAKES(FLAG_OF_SYSTEMS) | TAKES(FLAG_HOSTS) |
+          TAKES(FLAG_OF_POOL) | TAKES(FLAG_USERS) | TAKES(FLAG_REASON) | TAKES(FLAG_FORCE),
+      "keep systems back for maintenance, or for some users",
+      "Jobs that would run into a window wait. Refused while jobs run there that would still do "
+      "so\n"
+      "when the first window begins; with --force they run on to their end. wafer-resv(1).\n",
+      run_resv_new },
+    { "resv", "rm", "RESERVATION", 1, 1, TAKES(FLAG_REASON), "let all jobs use its systems again",
+      NULL, run_resv_rm },
     { NULL, "doctor", "[DIR]", 0, 1, TAKES(FLAG_CONFIG) | TAKES(FLAG_BACKUP),
       "is the controller's state whole, and what is around it as it should be",
       "Of the site file, or of DIR, a directory of 'waferd --dev'; also while no controller runs.\n"
@@ -241,5 +270,6 @@ const struct group groups[] = {
     { "system", "the systems that jobs run on" },
     { "queue", "where jobs wait; each has the systems of one pool" },
     { "quota", "limits of users, projects and queues" },
+    { "resv", "times at which systems are kept back" },
 };
 const size_t groups_count = ELEMENTS(groups);

@@ -7,6 +7,7 @@
 #include "agents.h"
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "calendars.h"
 #include "checkpoint_task.h"
 #include "daemon.h"
 #include "history.h"
@@ -78,6 +79,7 @@ static void carry_out(struct daemon *daemon, const struct effect *effect)
     case EFFECT_VERIFY:
     case EFFECT_DELETE: checkpoint_task_start(daemon, effect); break;
     case EFFECT_NOTIFY: webhooks_send(daemon->webhooks, effect); break;
+    case EFFECT_CALENDAR: calendars_renew(daemon, effect); break;
     case EFFECT_CHANGED: streams_on_job(daemon->streams, effect->view, effect->removed); break;
     case EFFECT_STARTED: break; /* of replays only */
     }
@@ -97,6 +99,8 @@ static bool is_news(const Wafer__Record *record)
     case WAFER__RECORD_KIND__NOTIFY_FAILED:
     case WAFER__RECORD_KIND__NOTIFY_DROPPED:
     case WAFER__RECORD_KIND__SYSTEM_CHANGED:
+    case WAFER__RECORD_KIND__RESERVATION_CHANGED:
+    case WAFER__RECORD_KIND__RESERVATION_REMOVED:
     case WAFER__RECORD_KIND__QUEUE_CHANGED: return true;
     default: return false;
     }

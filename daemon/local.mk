@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
   daemon/agents.c daemon/agents.h \
+  daemon/calendars.c daemon/calendars.h \
   daemon/checkpoint_task.c daemon/checkpoint_task.h \
   daemon/clock.c daemon/clock.h \
   daemon/daemon.c daemon/daemon.h \

@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "calendars.h"
 #include "daemon.h"
 #include "facts.h"
 #include "log/log.h"
@@ -265,6 +266,24 @@ static void step(struct session *session, const Wafer__Request *message, const s
     daemon_step(daemon, &input);
 }
 
+/* The windows of a reservation that is to be made: the core knows no zones. */
+static void step_with_calendar(struct session *session, const Wafer__Request *message)
+{
+    struct calendar_windows windows = { .items = NULL };
+    struct fact_calendar calendar = { .refusal = NULL };
+    const struct facts facts = { .calendar = &calendar };
+    struct diag diag;
+
+    if (calendars_expand(message->reservation_new->calendar,
+                         daemon_time_us(session->sessions->daemon), &windows, &diag) < 0)
+        calendar.refusal = diag.text;
+    calendar.windows = windows.items;
+    calendar.count = windows.count;
+    calendar.known_until_us = windows.known_until_us;
+    step(session, message, &facts);
+    calendar_windows_done(&windows);
+}
+
 static void step_with_facts(struct session *session, const Wafer__Request *message)
 {
     struct store *store = session->sessions->daemon->store;
@@ -303,7 +322,9 @@ static void on_request(struct session *session, Wafer__Request *message)
 
     session->in_flight++;
     session->serial |= has_long_answer(message);
-    if (!facts_wanted(daemon->core, message, session->subject.uid, &wish)) {
+    if (message->body_case == WAFER__REQUEST__BODY_RESERVATION_NEW) {
+        step_with_calendar(session, message);
+    } else if (!facts_wanted(daemon->core, message, session->subject.uid, &wish)) {
         step(session, message, NULL);
     } else if (pipeline_is_empty(&daemon->pipeline)) {
         step_with_facts(session, message);

@@ -1,7 +1,7 @@
 # man — what people read; tests/man holds it against what the programs say
 dist_man_MANS += man/wafer.1 man/wafer-submit.1 man/wafer-ls.1 man/wafer-explain.1 man/wafer-change.1 man/wafer-ckpt.1 \
-  man/wafer-system.1 man/wafer-doctor.1 man/wafer-replay.1 man/wafer-job.5 man/wafer.yaml.5 man/waferd.yaml.5 \
-  man/waferd.platforms.5 man/waferd.policies.5 man/waferd.scheduling.5 man/waferd.8 man/wafersim.8
+  man/wafer-system.1 man/wafer-doctor.1 man/wafer-replay.1 man/wafer-resv.1 man/wafer-job.5 man/wafer.yaml.5 \
+  man/waferd.yaml.5 man/waferd.platforms.5 man/waferd.policies.5 man/waferd.scheduling.5 man/waferd.8 man/wafersim.8
 
 # Each verb is found under its own name: `man wafer-logs` shows the page that tells of it.
 man_of_ls = man/wafer-show.1 man/wafer-top.1 man/wafer-logs.1 man/wafer-events.1 \

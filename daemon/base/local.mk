@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
   daemon/base/buffer.c daemon/base/buffer.h \
   daemon/base/cleanup.h \
+  daemon/base/date.c daemon/base/date.h \
   daemon/base/decimal.c daemon/base/decimal.h \
   daemon/base/diag.c daemon/base/diag.h \
   daemon/base/digest.c daemon/base/digest.h \
@@ -16,4 +17,5 @@ libbase_a_SOURCES = \
   daemon/base/size.c daemon/base/size.h \
   daemon/base/sort.c daemon/base/sort.h \
   daemon/base/timestamp.c daemon/base/timestamp.h \
-  daemon/base/utf8.c daemon/base/utf8.h
+  daemon/base/utf8.c daemon/base/utf8.h \
+  daemon/base/zone.c daemon/base/zone.h

@@ -7,44 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/date.h"
+
 #define SECOND_US INT64_C(1000000)
-#define DAY_S     86400
-
-/* Days from 1970-01-01 in the Gregorian calendar and back, by eras of 400 years that begin in March
- * (H. Hinnant, "chrono-compatible low-level date algorithms"). */
-static int64_t days_from_date(int64_t year, int64_t month, int64_t day)
-{
-    year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t year_of_era = year - era * 400;
-    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-
-    return era * 146097 + day_of_era - 719468;
-}
-
-static void date_from_days(int64_t days, int64_t *ret_year, int64_t *ret_month, int64_t *ret_day)
-{
-    days += 719468;
-    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    int64_t day_of_era = days - era * 146097;
-    int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t month = (5 * day_of_year + 2) / 153;
-
-    *ret_day = day_of_year - (153 * month + 2) / 5 + 1;
-    *ret_month = month < 10 ? month + 3 : month - 9;
-    *ret_year = year_of_era + era * 400 + (*ret_month <= 2);
-}
-
-static int64_t days_of_month(int64_t year, int64_t month)
-{
-    static const int8_t days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-    return days[month - 1] + (month == 2 && leap);
-}
 
 /* Exactly `width` digits, then `after` (0: nothing is asked); returns what follows, or NULL. */
 static const char *scan(const char *text, size_t width, const char *after, int64_t *ret)
@@ -120,11 +85,27 @@ int timestamp_parse(const char *text, int64_t *ret_us, struct diag *diag)
     p = scan_offset(scan_fraction(scan(p, 2, NULL, &second), &fraction_us), &offset_s);
     if (!p || *p)
         return refuse(text, after_minutes, diag);
-    if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month) ||
-        hour > 23 || minute > 59 || second > 59)
+    if (!date_is_valid(year, month, day) || hour > 23 || minute > 59 || second > 59)
         return diag_fail(diag, -EINVAL, "\"%s\" is no date and time of the calendar", text);
-    int64_t s = days_from_date(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second;
+    int64_t s = date_to_days(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second;
     *ret_us = (s - offset_s) * SECOND_US + fraction_us;
+    return 0;
+}
+
+int timestamp_parse_local(const char *text, int64_t *ret_s, struct diag *diag)
+{
+    int64_t year, month, day, hour, minute, second = 0;
+    const char *p = scan(scan(scan(text, 4, "-", &year), 2, "-", &month), 2, "Tt ", &day);
+
+    p = scan(scan(p, 2, ":", &hour), 2, NULL, &minute);
+    if (p && *p == ':')
+        p = scan(p + 1, 2, NULL, &second);
+    if (!p || *p)
+        return diag_fail(diag, -EINVAL, "\"%s\" is no time of a clock on the wall (like %s)", text,
+                         "2026-02-01T08:00");
+    if (!date_is_valid(year, month, day) || hour > 23 || minute > 59 || second > 59)
+        return diag_fail(diag, -EINVAL, "\"%s\" is no date and time of the calendar", text);
+    *ret_s = date_to_days(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second;
     return 0;
 }
 
@@ -135,7 +116,7 @@ void timestamp_format(int64_t us, char ret[static TIMESTAMP_TEXT_SIZE])
     int64_t s = us / SECOND_US - (us % SECOND_US < 0);
     int64_t second_of_day = (s % DAY_S + DAY_S) % DAY_S;
 
-    date_from_days((s - second_of_day) / DAY_S, &year, &month, &day);
+    date_of_days((s - second_of_day) / DAY_S, &year, &month, &day);
     int length = snprintf(
         ret, TIMESTAMP_TEXT_SIZE,
         "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64, year,

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "core/accounts.h"
 #include "core/dependencies.h"
+#include "core/reserved.h"
 #include "core/schedule.h"
 #include "core/state.h"
 
@@ -586,6 +587,10 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
         queue_change(core, record->queue);
     if (record->quota)
         quota_state_change(core, record->quota);
+    if (record->reservation && record->kind == WAFER__RECORD_KIND__RESERVATION_REMOVED)
+        reserved_remove(core, record->reservation->number);
+    else if (record->reservation)
+        reserved_change(core, record->reservation);
     if (record->clock)
         clock_change(core, record->clock);
     if (record->key) {
@@ -721,6 +726,8 @@ int core_save(const struct core *core, core_emit_fn emit, void *userdata)
         EMIT(queue, &core->queues[i].state);
     for (size_t i = 0; i < core->level_count; i++)
         EMIT(quota, &core->levels[i].state);
+    for (size_t i = 0; i < core->reserved_count; i++)
+        EMIT(reservation, core->reserved[i]->state);
     for (size_t i = 0; i < core->host_count; i++)
         EMIT(host, &core->hosts[i]->state);
 
@@ -799,6 +806,8 @@ int core_load(struct core *core, const Wafer__SnapshotItem *item, struct diag *d
         queue_change(core, item->queue);
     if (item->quota)
         quota_state_change(core, item->quota);
+    if (item->reservation)
+        reserved_change(core, item->reservation);
     if (item->host)
         host_change(core, item->host);
     if (item->system) {
@@ -884,6 +893,7 @@ struct core *core_free(struct core *core)
         free(core->queues[i].state.name);
         free(core->queues[i].state.reason);
     }
+    reserved_free(core);
     for (size_t i = 0; i < core->pool_count; i++) {
         free(core->pools[i].name);
         free(core->pools[i].platform);

@@ -4,6 +4,7 @@
 
 #include "core/accounts.h"
 #include "core/dependencies.h"
+#include "core/reserved.h"
 #include "core/state.h"
 
 static bool is_step_of_origin(const Wafer__JobState *state)
@@ -167,6 +168,7 @@ void core_check(const struct core *core)
     for (size_t i = 0; i < core->host_count; i++)
         check_supply(core, core->hosts[i]);
     accounts_check(core);
+    reserved_check(core);
     list_foreach (&core->claims, link)
         check_claim(CONTAINER_OF(link, struct claim, link));
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "core/dependencies.h"
+#include "core/reserved.h"
 #include "core/schedule.h"
 #include "core/state.h"
 #include "core/trace.h"
@@ -37,12 +38,13 @@ struct core *core_new(const struct core_config *config)
     memset(core->pools, 0, core->pool_count * sizeof(*core->pools));
     for (size_t i = 0; i < core->pool_count; i++) {
         struct pool *pool = &core->pools[i];
+        pool->core = core;
         pool->name = text_copy(config->pools[i].name);
         pool->platform = text_copy(config->pools[i].platform);
         pool->currency = text_copy(config->pools[i].currency);
         pool->price_micro = config->pools[i].price_micro;
         pool->classes = config->pools[i].classes;
-        pool->widest_us = INT64_MIN; /* no step has this time */
+        pool->widest_us = pool->lanes_us = INT64_MIN; /* no step has this time */
         pool->scheduler = scheduler_new(&config->schedule);
         list_init(&pool->parked);
         list_init(&pool->dormant);
@@ -177,6 +179,7 @@ static void on_timer(struct core *core)
         timer_clear(&core->timers, timer);
         switch (timer->owner) { /* all share the heap */
         case TIMER_JOB: job_timer_due(core, CONTAINER_OF(timer, struct job, timer)); break;
+        case TIMER_RESERVED: reserved_due(core, CONTAINER_OF(timer, struct reserved, timer)); break;
         case TIMER_KEY: key_due(core, CONTAINER_OF(timer, struct key, timer)); break;
         case TIMER_CHECKPOINT:
             effect_checkpoint(core, EFFECT_VERIFY, CONTAINER_OF(timer, struct checkpoint, timer));
@@ -207,6 +210,7 @@ void core_step(struct core *core, const struct input *input, struct records *rec
         core->pass_wanted = true;
         break;
     case INPUT_CLOCK: on_clock(core, input->clock); break;
+    case INPUT_CALENDAR: reserved_renewed(core, input); break;
     case INPUT_TRACE: trace_event(core, input); break;
     case INPUT_RELOADED: on_reloaded(core, input); break;
     case INPUT_UNREADABLE:

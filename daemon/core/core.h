@@ -82,6 +82,7 @@ enum input_type {
     INPUT_CLOCK,        /* the shell set the cluster clock */
     INPUT_UNREADABLE,   /* at start-up: a record of this job could not be read */
     INPUT_TRACE,        /* a replay: what happened in the first pool */
+    INPUT_CALENDAR,     /* answer to EFFECT_CALENDAR */
     INPUT_RELOADED,     /* the shell read the site's files again; what holds now was set before */
 };
 
@@ -95,6 +96,14 @@ struct fact_outcome {
     bool started;
 };
 
+/* The windows of a calendar, worked out from the files of time zones. */
+struct fact_calendar {
+    Wafer__WindowState *windows; /* rising: those that are not over */
+    size_t count;
+    int64_t known_until_us; /* those that begin before; INT64_MAX: there are no others */
+    const char *refusal;    /* NULL, or why they cannot be told */
+};
+
 /* What history knows about a job that is no longer in memory. The shell attaches it when a request
  * names such a job; NULL members where history knows nothing. */
 struct facts {
@@ -105,6 +114,7 @@ struct facts {
     size_t checkpoint_count;
     const struct fact_outcome *after; /* of those in spec.after that are no longer in memory */
     size_t after_count;
+    const struct fact_calendar *calendar; /* of the reservation that is asked for */
 };
 
 /* What a replay tells. It brings the jobs of a trace to the scheduler of the first pool as they
@@ -159,6 +169,10 @@ struct input {
             uint64_t job, sequence;
         } unreadable;
         struct {
+            uint64_t reservation; /* its number */
+            struct fact_calendar facts;
+        } calendar;
+        struct {
             uid_t uid;        /* who asked for it */
             bool refused;     /* nothing of it holds */
             const char *text; /* what has changed, or what is wrong */
@@ -184,6 +198,7 @@ enum effect_type {
     EFFECT_VERIFY,          /* read `manifest` and its shards back; answer INPUT_VERIFIED */
     EFFECT_DELETE,          /* remove the checkpoint; answer INPUT_DELETED */
     EFFECT_NOTIFY,          /* send `delivery` to its webhook; answer INPUT_NOTIFIED */
+    EFFECT_CALENDAR,        /* work out the windows of `reservation`; answer INPUT_CALENDAR */
     EFFECT_CHANGED,         /* a job as watchers see it; durable or live */
     EFFECT_STARTED,         /* in a replay: `entry` runs from now on */
 };
@@ -206,8 +221,9 @@ struct effect {
     uint64_t checkpoint;       /* its number, for the verdict */
     bool has_manifest_digest;  /* VERIFY */
     uint8_t manifest_digest[32];
-    Wafer__DeliveryState *delivery; /* NOTIFY */
-    struct schedule_entry *entry;   /* STARTED; the caller's */
+    Wafer__DeliveryState *delivery;       /* NOTIFY */
+    Wafer__ReservationState *reservation; /* CALENDAR */
+    struct schedule_entry *entry;         /* STARTED; the caller's */
     /* CHANGED; HISTORY, LOGS: the job as it is, for its attempts; NOTIFY: NULL: it is history */
     Wafer__Job *view;
     Wafer__AttemptState *attempt; /* HISTORY: the one that goes on, or NULL */

@@ -23,6 +23,7 @@ void effects_clear(struct effects *effects)
         wafer__to_agent__free_unpacked(effect->to_agent, NULL);
         wafer__manifest__free_unpacked(effect->manifest, NULL);
         wafer__delivery_state__free_unpacked(effect->delivery, NULL);
+        wafer__reservation_state__free_unpacked(effect->reservation, NULL);
         wafer__job__free_unpacked(effect->view, NULL);
         wafer__attempt_state__free_unpacked(effect->attempt, NULL);
     }

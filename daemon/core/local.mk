@@ -16,6 +16,7 @@ libcore_a_SOURCES = \
   daemon/core/forecast.c daemon/core/forecast.h \
   daemon/core/hash.c \
   daemon/core/hosts.c \
+  daemon/core/lanes.c daemon/core/lanes.h \
   daemon/core/objects.c \
   daemon/core/origins.c \
   daemon/core/request.c daemon/core/request.h \
@@ -26,11 +27,13 @@ libcore_a_SOURCES = \
   daemon/core/request_explain_system.c \
   daemon/core/request_plan.c \
   daemon/core/request_quota.c \
+  daemon/core/request_reserve.c \
   daemon/core/request_show.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \
   daemon/core/quotas.c daemon/core/quotas.h \
   daemon/core/reservations.c \
+  daemon/core/reserved.c daemon/core/reserved.h \
   daemon/core/retention.c \
   daemon/core/schedule.c daemon/core/schedule.h \
   daemon/core/meters.c daemon/core/meters.h \
@@ -42,5 +45,6 @@ libcore_a_SOURCES = \
   daemon/core/timers.c daemon/core/timers.h \
   daemon/core/trace.c daemon/core/trace.h \
   daemon/core/view.c \
-  daemon/core/waiting.c daemon/core/waiting.h
+  daemon/core/waiting.c daemon/core/waiting.h \
+  daemon/core/windows.c
 CORE_LIBS = libcore.a $(POLICY_LIBS)

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "core/forecast.h"
+#include "core/reserved.h"
 #include "core/schedule.h"
 #include "core/state.h"
 
@@ -66,6 +67,15 @@ static bool is_complete(const struct claim *claim)
     return claim->host->link != 0;
 }
 
+/* It was when the claim was laid; it may have taken long. */
+static bool is_open(const struct claim *claim)
+{
+    for (uint32_t i = 0; i < claim->count; i++)
+        if (!reserved_is_open(claim->systems[i], claim->job))
+            return false;
+    return true;
+}
+
 void preemption_start(struct core *core, struct pool *pool)
 {
     list_foreach_safe (&core->claims, link) {
@@ -73,7 +83,7 @@ void preemption_start(struct core *core, struct pool *pool)
         struct job *job = claim->job;
         if (job_pool(core, job) != pool)
             continue;
-        if (pool->stopped) {
+        if (pool->stopped || (is_complete(claim) && !is_open(claim))) {
             preemption_release(core, job);
             schedule_review(core, job);
         } else if (is_complete(claim)) {
@@ -172,30 +182,33 @@ static int by_loss(const void *a, const void *b)
            (one->job->state.granted_us > other->job->state.granted_us);
 }
 
-static bool is_usable(const struct system *system, const struct pool *pool)
+/* For that job, if it were free. */
+static bool is_usable(const struct system *system, const struct pool *pool, const struct job *by)
 {
-    return system->pool == pool && !system->claim && system_is_healthy(system);
+    return system->pool == pool && !system->claim && system_is_healthy(system) &&
+           reserved_is_open(system, by);
 }
 
-static struct victim victim_of(const struct core *core, const struct pool *pool, struct job *job)
+static struct victim victim_of(const struct core *core, const struct pool *pool, struct job *job,
+                               const struct job *by)
 {
     struct victim victim = { .job = job,
                              .loss_us =
                                  (__int128)unsaved_us(core, job) * (int64_t)job->state.n_systems };
 
     for (size_t i = 0; i < job->state.n_systems; i++)
-        victim.systems += is_usable(core_system(core, job->state.systems[i]), pool);
+        victim.systems += is_usable(core_system(core, job->state.systems[i]), pool, by);
     return victim;
 }
 
 /* So that each job is looked at once. */
 static bool is_first_usable(const struct core *core, const struct pool *pool,
-                            const struct system *system)
+                            const struct system *system, const struct job *by)
 {
     const Wafer__JobState *state = &system->job->state;
     size_t i = 0;
 
-    while (!is_usable(core_system(core, state->systems[i]), pool))
+    while (!is_usable(core_system(core, state->systems[i]), pool, by))
         i++;
     return state->systems[i] == system->state.number;
 }
@@ -212,16 +225,16 @@ static struct victim *find_victims(const struct core *core, const struct host *h
     list_foreach (&host->systems, link) {
         const struct system *system = CONTAINER_OF(link, struct system, host_link);
         struct job *job = system->job;
-        if (!is_usable(system, pool))
+        if (!is_usable(system, pool, by))
             continue;
         if (!job || job->state.state == WAFER__JOB__STATE__STOPPING) {
             ++*ret_there;
             continue;
         }
-        if (!may_be_stopped(core, job, by) || !is_first_usable(core, pool, system))
+        if (!may_be_stopped(core, job, by) || !is_first_usable(core, pool, system, by))
             continue;
         ARRAY_RESERVE(victims, count, capacity);
-        victims[count++] = victim_of(core, pool, job);
+        victims[count++] = victim_of(core, pool, job, by);
     }
     if (count)
         sort_stable(victims, count, sizeof(*victims), by_loss);
@@ -305,7 +318,7 @@ static void lay(struct core *core, const struct pool *pool, struct job *job,
         list_foreach (&choice->host->systems, link) {
             struct system *system = CONTAINER_OF(link, struct system, host_link);
             const struct job *holder = system->job;
-            if (claim->count == wanted || !is_usable(system, pool))
+            if (claim->count == wanted || !is_usable(system, pool, job))
                 continue;
             bool is_there = !holder || holder->state.state == WAFER__JOB__STATE__STOPPING;
             if (round == 0 ? is_there : !is_there && is_chosen(choice, holder))

@@ -121,15 +121,22 @@ int64_t profile_find(const struct profile *profile, int64_t from_us, int64_t bef
     }
 }
 
-int64_t profile_least(const struct profile *profile, int64_t from_us)
+int64_t profile_least(const struct profile *profile, int64_t from_us, int64_t until_us)
 {
     size_t at = step_at(profile, from_us);
     int64_t least = profile->steps[at].more;
 
-    for (at++; at < profile->count; at++)
+    for (at++; at < profile->count && profile->steps[at].from_us < until_us; at++)
         if (profile->steps[at].more < least)
             least = profile->steps[at].more;
     return profile->base + least;
+}
+
+int64_t profile_next(const struct profile *profile, int64_t us)
+{
+    size_t at = step_at(profile, us) + 1;
+
+    return at < profile->count ? profile->steps[at].from_us : INT64_MAX;
 }
 
 int64_t profile_at(const struct profile *profile, int64_t us, int64_t *ret_until_us)

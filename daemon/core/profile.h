@@ -37,8 +37,10 @@ void profile_forget(struct profile *profile, int64_t now_us);
  * span already, which begins at `own_us` (or INT64_MAX): it does not stand in its own way. */
 int64_t profile_find(const struct profile *profile, int64_t from_us, int64_t before_us,
                      int64_t span_us, int64_t systems, int64_t own_us);
-/* The fewest that are free at any time from `from_us` on. */
-int64_t profile_least(const struct profile *profile, int64_t from_us);
+/* The fewest that are free at any time from `from_us` until before `until_us` (INT64_MAX: ever). */
+int64_t profile_least(const struct profile *profile, int64_t from_us, int64_t until_us);
+/* When the first step after that time begins; INT64_MAX: never. */
+int64_t profile_next(const struct profile *profile, int64_t us);
 /* How many are free at that time, and until when at least one is. */
 int64_t profile_at(const struct profile *profile, int64_t us, int64_t *ret_until_us);
 

@@ -289,6 +289,8 @@ static const char *text_of(const Wafer__Request *message)
     case WAFER__REQUEST__BODY_REQUEUE: return message->requeue->reason;
     case WAFER__REQUEST__BODY_SYSTEM_DRAIN: return message->system_drain->reason;
     case WAFER__REQUEST__BODY_QUEUE: return message->queue->reason;
+    case WAFER__REQUEST__BODY_RESERVATION_NEW: return message->reservation_new->reason;
+    case WAFER__REQUEST__BODY_RESERVATION_REMOVE: return message->reservation_remove->reason;
     default: return NULL;
     }
 }
@@ -368,6 +370,12 @@ static struct verb verb_of(Wafer__Request__BodyCase body)
     case WAFER__REQUEST__BODY_EXPLAIN:
         return (struct verb){ on_explain, ABOUT_JOB, MAY(show), false };
     case WAFER__REQUEST__BODY_PLAN: return (struct verb){ on_plan, ABOUT_JOB, MAY(submit), false };
+    case WAFER__REQUEST__BODY_RESERVATION_LIST:
+        return (struct verb){ on_reservation_list, ABOUT_POOL, MAY(systems), false };
+    case WAFER__REQUEST__BODY_RESERVATION_NEW:
+        return (struct verb){ on_reservation_new, ABOUT_POOL, MAY(reserve), true };
+    case WAFER__REQUEST__BODY_RESERVATION_REMOVE:
+        return (struct verb){ on_reservation_remove, ABOUT_POOL, MAY(reserve), true };
     case WAFER__REQUEST__BODY__NOT_SET:
     case _WAFER__REQUEST__BODY__CASE_IS_INT_SIZE: break;
     }

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/later.h"
 #include "base/memory.h"
 #include "base/timestamp.h"
 #include "core/dependencies.h"
 #include "core/forecast.h"
 #include "core/request.h"
+#include "core/reserved.h"
 #include "core/schedule.h"
 
 #define SYSTEMS_SHOWN 1000
@@ -200,6 +202,35 @@ static void advise_quota(struct explaining *explaining, enum quota_kind kind)
     advise_look(explaining, quota);
 }
 
+/* A little less than what fits now: to be typed takes time. */
+static int64_t limit_to_advise(int64_t span_us)
+{
+    int64_t unit_us = span_us > 20 * MINUTE_US ? MINUTE_US : SECOND_US;
+
+    return (span_us - span_us / 50) / unit_us * unit_us;
+}
+
+static void advise_reserved(struct explaining *explaining)
+{
+    const struct job *job = explaining->job;
+    struct reserved_conflict conflict;
+
+    if (!can(explaining, WAFER__ROLE__ACTION__update))
+        return;
+    if (reserved_conflicts(explaining->core, job, &conflict)) {
+        int64_t span_us = limit_to_advise(conflict.span_us);
+        char limit[DURATION_TEXT_SIZE];
+        if (span_us <= 0)
+            return;
+        duration_format(later_us(span_us, job->state.run_us), limit);
+        advise(explaining, text_copy("be over before that"),
+               text_format("wafer update %llu --set limit=%s", id_of(explaining), limit));
+    } else if (job->spec->terms.reservation && !reserved_of_job(explaining->core, job)) {
+        advise(explaining, text_copy("run outside of reservations"),
+               text_format("wafer update %llu --set reservation=null", id_of(explaining)));
+    }
+}
+
 static void advise_waiting(struct explaining *explaining)
 {
     const Wafer__Job *view = explaining->ret->job;
@@ -219,6 +250,10 @@ static void advise_waiting(struct explaining *explaining)
             advise_release(explaining);
         else
             advise_requeue(explaining);
+        break;
+    case WAFER__JOB__REASON__ReservationConflict:
+        advise_reserved(explaining);
+        advise_pool(explaining);
         break;
     case WAFER__JOB__REASON__RetryBackoff: advise_requeue(explaining); break;
     case WAFER__JOB__REASON__BeginTime:
@@ -412,6 +447,8 @@ static void explain_checks(struct explaining *explaining)
         timestamp_format(job->spec->terms.begin_us, text);
         add_check(explaining, WAFER__JOB__REASON__BeginTime, text_format("begin (%s)", text));
     }
+    if (primary != WAFER__JOB__REASON__ReservationConflict && pool->is_reserved)
+        add_check(explaining, WAFER__JOB__REASON__ReservationConflict, text_copy("reservations"));
     if (primary != WAFER__JOB__REASON__QueueStopped)
         add_check(explaining, WAFER__JOB__REASON__QueueStopped,
                   text_format("queue %s is %s", pool->name, pool->stopped ? "stopped" : "started"));

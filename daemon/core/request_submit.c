@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "core/dependencies.h"
 #include "core/request.h"
+#include "core/reserved.h"
 
 /* ---- submit ---- */
 
@@ -288,6 +289,16 @@ static bool fallback_is_possible(struct request *request, const Wafer__JobSpec *
     return !why;
 }
 
+static bool may_use_reservation(struct request *request, const struct pool *pool,
+                                const struct job_terms *terms)
+{
+    char *refusal = reserved_refusal(request->core, terms->reservation, pool, request->uid);
+
+    if (refusal)
+        refuse(request, 0, "E_FIELD", EX_DATAERR, "reservation", refusal);
+    return !refusal;
+}
+
 /* Whether this caller may have it run here now: that is asked of each submission. False: answered.
  */
 static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
@@ -303,7 +314,7 @@ static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
     }
     const struct pool *pool =
         terms->queue ? core_pool(request->core, terms->queue) : &request->core->pools[0];
-    if (!class_fits(request, pool, terms->level))
+    if (!class_fits(request, pool, terms->level) || !may_use_reservation(request, pool, terms))
         return false;
     if (terms->max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "stop.max_cost",

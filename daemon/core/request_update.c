@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "core/request.h"
+#include "core/reserved.h"
 
 #define ASSIGNMENTS_MAX 32
 #define TOLD_BYTES      200 /* of an assignment, in the event */
@@ -15,13 +16,14 @@ static const struct {
     const char *key; /* itself, or what is below it */
     bool while_it_runs;
 } fields[] = {
-    { "limit", true },    { "priority", true },       { "labels", true },       { "title", true },
-    { "deadline", true }, { "systems.count", false }, { "systems.min", false }, { "begin", false },
+    { "limit", true },        { "priority", true }, { "labels", true },
+    { "title", true },        { "deadline", true }, { "systems.count", false },
+    { "systems.min", false }, { "begin", false },   { "reservation", false },
 };
 
 #define FIELDS_TEXT                                                                                \
     "limit, priority, labels, title and deadline may change; while it waits also systems.count, "  \
-    "systems.min and begin"
+    "systems.min, begin and reservation"
 
 /* NULL: no such field may change. */
 static const bool *find_field(const char *key)
@@ -181,6 +183,11 @@ static bool may_change(struct request *request, const struct job *job, struct ch
         return false;
     if (!change_is_within(request, job, change))
         return false;
+    const char *reservation = change->terms.reservation;
+    char *refusal =
+        reserved_refusal(request->core, reservation, job_pool(request->core, job), job->state.uid);
+    if (refusal)
+        return refuse_field(request, job, "reservation", refusal);
     if (change->other_limit && !limit_is_ahead(request, job, change->terms.limit_us))
         return false;
     return !change->other_times ||

@@ -39,13 +39,13 @@ static void occupy(struct domain *domain, const struct schedule_entry *entry, in
                 sign * (int64_t)entry->systems);
 }
 
-static void plan_at(const struct pass *pass, struct schedule_entry *entry, size_t domain,
-                    int64_t us)
+void reservation_make(struct scheduler *scheduler, struct schedule_entry *entry, size_t domain,
+                      int64_t us)
 {
     entry->domain = (uint32_t)domain;
     entry->planned_us = us;
-    pass->scheduler->planned_count++;
-    occupy(&pass->scheduler->domains[domain], entry, us, -1);
+    scheduler->planned_count++;
+    occupy(&scheduler->domains[domain], entry, us, -1);
 }
 
 void reservation_give_back(struct scheduler *scheduler, struct schedule_entry *entry)
@@ -67,13 +67,13 @@ static void give_back_from(struct scheduler *scheduler, struct waiting_place pla
 /* One that fits nowhere (its domain is away) stays without, and keeps nobody back. */
 static void plan(const struct pass *pass, struct schedule_entry *entry)
 {
-    const struct scheduler *scheduler = pass->scheduler;
+    struct scheduler *scheduler = pass->scheduler;
     size_t domain;
     int64_t us = earliest(scheduler->domains, scheduler->domain_count, entry, pass->now_us,
                           INT64_MAX, &domain);
 
     if (us < INT64_MAX)
-        plan_at(pass, entry, domain, us);
+        reservation_make(scheduler, entry, domain, us);
 }
 
 /* Each of the first has one; where one that has none comes before others, they make room. */
@@ -126,7 +126,7 @@ static void compress(const struct pass *pass)
                               entry->planned_us, &domain);
         if (us < INT64_MAX) {
             reservation_give_back(scheduler, entry);
-            plan_at(pass, entry, domain, us);
+            reservation_make(scheduler, entry, domain, us);
         }
     }
 }
@@ -203,7 +203,7 @@ void pass_conservative(const struct pass *pass)
     for (size_t i = 0; i < scheduler->domain_count; i++) {
         profile_forget(&scheduler->domains[i].profile, pass->now_us);
         if (scheduler->doubtful && scheduler->planned_count &&
-            profile_least(&scheduler->domains[i].profile, pass->now_us) < 0) {
+            profile_least(&scheduler->domains[i].profile, pass->now_us, INT64_MAX) < 0) {
             give_back_from(scheduler, (struct waiting_place){ 0, 0 });
             scheduler->plan_wanted = true;
         }
@@ -248,8 +248,8 @@ void reservations_reset(struct scheduler *scheduler)
 
 /* ---- what is to come ---- */
 
-size_t scheduler_forecast(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
-                          size_t count)
+static size_t forecast_counts(const struct scheduler *scheduler, int64_t now_us,
+                              int64_t *ret_starts, size_t count)
 {
     size_t domain_count = scheduler->domain_count, seen = 0, domain;
     struct domain *domains = memory_new((domain_count + 1) * sizeof(*domains));
@@ -286,4 +286,11 @@ size_t scheduler_forecast(const struct scheduler *scheduler, int64_t now_us, int
         profile_done(&domains[i].profile);
     free(domains);
     return seen;
+}
+
+size_t scheduler_forecast(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
+                          size_t count)
+{
+    return scheduler->fill ? forecast_windows(scheduler, now_us, ret_starts, count)
+                           : forecast_counts(scheduler, now_us, ret_starts, count);
 }

@@ -8,6 +8,7 @@
 #include "base/timestamp.h"
 #include "core/accounts.h"
 #include "core/dependencies.h"
+#include "core/reserved.h"
 #include "core/state.h"
 
 static uint32_t priority_of(const struct job *job)
@@ -123,6 +124,7 @@ static const Wafer__Job__Reason own_reasons[] = {
     WAFER__JOB__REASON__PreemptWait,
     WAFER__JOB__REASON__ArrayLimit,
     WAFER__JOB__REASON__NeverFits,
+    WAFER__JOB__REASON__ReservationConflict,
 };
 
 static bool is_kept_by(const struct core *core, const struct job *job, const struct pool *pool,
@@ -144,6 +146,8 @@ static bool is_kept_by(const struct core *core, const struct job *job, const str
         return job->array && terms->array_parallel && job->array->running >= terms->array_parallel;
     case WAFER__JOB__REASON__NeverFits:
         return pool->systems && systems_for(job, supply) > supply->known;
+    case WAFER__JOB__REASON__ReservationConflict:
+        return terms->reservation && !reserved_of_job(core, job);
     default: return false;
     }
 }
@@ -292,6 +296,7 @@ static void place(struct core *core, struct pool *pool, struct job *job)
     job->entry.bucket = (uint16_t)priority_of(job);
     job->entry.submitted_us = job->state.submitted_us;
     job->entry.limit_us = planned_limit_us(job);
+    job->entry.reservation = reserved_number(core, job);
     if (scheduler_rules(pool->scheduler)->order == SCHEDULE_ORDER_POLICY)
         job->entry.score = score_entry(core, &job->entry);
     if (!job->has_claim) /* which is for as many as it was laid for */
@@ -460,6 +465,7 @@ static void explain(const struct core *core, const struct job *job, const struct
 {
     const struct pool *pool = job_pool(core, job);
     const struct quota *quota;
+    struct reserved_conflict conflict;
 
     ret->blocker_job = 0;
     ret->detail = NULL;
@@ -499,6 +505,9 @@ static void explain(const struct core *core, const struct job *job, const struct
         ret->reason = obstacle;
         ret->detail = text_format("pool %s no longer takes data of class %s", pool->name,
                                   level_name(job->spec->terms.level));
+    } else if (obstacle == WAFER__JOB__REASON__ReservationConflict) {
+        ret->reason = obstacle;
+        ret->detail = reserved_refusal(core, job->spec->terms.reservation, pool, job->state.uid);
     } else if (obstacle == WAFER__JOB__REASON__ArrayLimit) {
         ret->reason = obstacle;
         ret->detail = text_format("%u elements of the array run, the most that it allows",
@@ -515,6 +524,9 @@ static void explain(const struct core *core, const struct job *job, const struct
     } else if (!job->entry.chunk && (quota = quotas_obstacle(job))) {
         ret->reason = quota_reason(quota);
         ret->detail = quota_text(core, quota, job, &ret->blocker_job);
+    } else if (reserved_conflicts(core, job, &conflict)) {
+        ret->reason = WAFER__JOB__REASON__ReservationConflict;
+        ret->detail = reserved_conflict_text(job, &conflict);
     } else if (ahead && ahead != job && scheduler_ahead(pool->scheduler, &job->entry, 1) > 0) {
         ret->reason = WAFER__JOB__REASON__Priority;
         ret->blocker_job = ahead->state.id;
@@ -586,7 +598,11 @@ bool schedule_is_kept_by(const struct core *core, const struct job *job, Wafer__
     const struct pool *pool = job_pool(core, job);
     struct supply supply = schedule_widest(core, pool);
     uint32_t wanted = systems_for(job, &supply);
+    struct reserved_conflict conflict;
     switch (reason) {
+    case WAFER__JOB__REASON__ReservationConflict:
+        return is_kept_by(core, job, pool, &supply, reason) ||
+               reserved_conflicts(core, job, &conflict);
     case WAFER__JOB__REASON__QueueStopped: return pool->stopped;
     case WAFER__JOB__REASON__SystemUnavailable: return wanted > supply.healthy;
     case WAFER__JOB__REASON__Resources: return wanted > supply.free;
@@ -618,15 +634,18 @@ static void on_grant(void *userdata, struct schedule_entry *entry, size_t domain
     struct job *job = job_of(entry);
     const struct pool *pool = job_pool(core, job);
     struct system *systems[LIMIT_SYSTEMS];
-    uint32_t taken = 0;
+    uint32_t *shares = scheduler_shares(pool->scheduler), taken = 0;
 
     assert(entry->systems <= LIMIT_SYSTEMS);
     for (int failed = 0; failed < 2 && taken < entry->systems; failed++)
         list_foreach (&core->hosts[domain]->systems, link) {
             struct system *system = CONTAINER_OF(link, struct system, host_link);
-            if (taken < entry->systems && is_free(system, pool) &&
-                has_failed_on(job, system) == failed)
-                systems[taken++] = system;
+            if (taken == entry->systems || !is_free(system, pool) ||
+                has_failed_on(job, system) != failed || (shares && !shares[system->lane]))
+                continue;
+            systems[taken++] = system;
+            if (shares)
+                shares[system->lane]--;
         }
     assert(taken == entry->systems);
     attempt_grant(core, job, systems, taken);
@@ -651,7 +670,8 @@ static void review_all(struct core *core, struct pool *pool)
     for (size_t i = 0; i < count; i++) {
         struct job *job = waiting[i];
         if (own_obstacle(core, job, pool, &pool->widest) < 0 &&
-            systems_for(job, &pool->widest) == job->entry.systems)
+            systems_for(job, &pool->widest) == job->entry.systems &&
+            reserved_number(core, job) == job->entry.reservation)
             continue;
         take_from_queue(core, pool, job);
         place_in_queue(core, pool, job);

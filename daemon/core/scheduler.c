@@ -115,6 +115,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     }
     free(scheduler->domains);
     free(scheduler->candidates);
+    plan_done(&scheduler->plan);
     free(scheduler);
     return NULL;
 }
@@ -147,6 +148,22 @@ void scheduler_set_rules(struct scheduler *scheduler, const struct schedule_rule
         for (uint32_t slot = 0; slot < before.chunks[i]->count; slot++)
             waiting_insert(&scheduler->waiting, before.chunks[i]->slots[slot].entry);
     waiting_done(&before);
+}
+
+void scheduler_set_windows(struct scheduler *scheduler, scheduler_lanes_fn fill, void *userdata)
+{
+    /* Reservations that were made without windows know nothing of them, and the other way round. */
+    if (fill || scheduler->fill)
+        reservations_reset(scheduler);
+    plan_done(&scheduler->plan);
+    scheduler->next_us = INT64_MAX;
+    scheduler->fill = fill;
+    scheduler->fill_userdata = userdata;
+}
+
+uint32_t *scheduler_shares(const struct scheduler *scheduler)
+{
+    return scheduler->shares;
 }
 
 void scheduler_idle(struct scheduler *scheduler, size_t domain, int64_t change)
@@ -299,22 +316,32 @@ void pass_add_candidate(const struct pass *pass, struct schedule_entry *entry)
     scheduler->candidates[scheduler->candidate_count++] = entry;
 }
 
+static void pass_counts(const struct pass *pass)
+{
+    switch (pass->scheduler->rules.backfill) { /* no default: the compiler points here */
+    case SCHEDULE_BACKFILL_NONE: pass_start_in_order(pass); break;
+    case SCHEDULE_BACKFILL_EASY:
+    case SCHEDULE_BACKFILL_EASY_SJBF: pass_easy(pass); break;
+    case SCHEDULE_BACKFILL_CONSERVATIVE: pass_conservative(pass); break;
+    }
+}
+
 void scheduler_pass(struct scheduler *scheduler, int64_t now_us, scheduler_grant_fn grant,
                     void *userdata)
 {
     struct pass pass = { scheduler, now_us, grant, userdata };
 
+    if (scheduler->fill)
+        scheduler->next_us = INT64_MAX; /* whoever waits says when to look again */
     if (!scheduler->waiting.count)
         return;
     scheduler->in_pass = true;
     if (scheduler->rules.order == SCHEDULE_ORDER_WFP)
         score_all(scheduler, now_us);
-    switch (scheduler->rules.backfill) { /* no default: adding one makes the compiler point here */
-    case SCHEDULE_BACKFILL_NONE: pass_start_in_order(&pass); break;
-    case SCHEDULE_BACKFILL_EASY:
-    case SCHEDULE_BACKFILL_EASY_SJBF: pass_easy(&pass); break;
-    case SCHEDULE_BACKFILL_CONSERVATIVE: pass_conservative(&pass); break;
-    }
+    if (scheduler->fill)
+        pass_windows(&pass);
+    else
+        pass_counts(&pass);
     scheduler->in_pass = false;
 }
 
@@ -375,6 +402,8 @@ static void trial_init(struct trial *trial, const struct scheduler *from,
     trial->scheduler->plan_wanted = from->plan_wanted;
     trial->scheduler->ended = from->ended;
     trial->scheduler->doubtful = from->doubtful;
+    trial->scheduler->fill = from->fill;
+    trial->scheduler->fill_userdata = from->fill_userdata;
 }
 
 static void on_trial_grant(void *userdata, struct schedule_entry *entry, size_t domain)
@@ -402,7 +431,7 @@ bool scheduler_would_start(const struct scheduler *scheduler, const struct sched
 
 int64_t scheduler_next(const struct scheduler *scheduler)
 {
-    return scheduler->planned_count ? scheduler->next_us : INT64_MAX;
+    return scheduler->planned_count || scheduler->fill ? scheduler->next_us : INT64_MAX;
 }
 
 size_t scheduler_count(const struct scheduler *scheduler)

@@ -27,6 +27,11 @@
  *                 et al., "Fault-aware, utility-based job scheduling on Blue Gene/P", 2009)
  *   policy        the highest score first, as the caller gives it
  *
+ * Windows keep systems back from all jobs, or all but those that name a reservation of the site (a
+ * planned start is a reservation too, of the scheduler: it has nothing to do with that). A pool
+ * that has any is planned in lanes (lanes.h), afresh in each pass, with what is told above: a job
+ * starts where it can run for all of its limit on systems that have no window meanwhile.
+ *
  * A job that outlasts the end that it was expected at holds its systems; what was promised for them
  * waits, and is planned anew when the caller gives it another end.
  *
@@ -39,6 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct lanes;
 struct waiting_chunk;
 
 enum schedule_backfill {
@@ -66,7 +72,8 @@ struct schedule_entry {
     /* set by the caller before it waits or runs */
     uint64_t number; /* its place among equals: the lower comes first */
     int64_t submitted_us;
-    int64_t limit_us; /* how long it may take; INT64_MAX: nobody knows */
+    int64_t limit_us;     /* how long it may take; INT64_MAX: nobody knows */
+    uint64_t reservation; /* it runs in windows of this one only; 0: in none */
     uint32_t systems;
     uint16_t bucket; /* of the lowest first */
     int64_t score;   /* policy; with wfp it is the scheduler's, of this pass */
@@ -90,6 +97,11 @@ void scheduler_add_domain(struct scheduler *scheduler); /* the next number, from
 /* Other rules from the next pass on: everything is planned anew. The same change nothing. */
 void scheduler_set_rules(struct scheduler *scheduler, const struct schedule_rules *rules);
 const struct schedule_rules *scheduler_rules(const struct scheduler *scheduler);
+
+/* There are windows: `fill` adds the lanes of all domains, as they are now. It may be called in any
+ * pass and for any question. NULL: there are none. */
+typedef void (*scheduler_lanes_fn)(void *userdata, struct lanes *lanes);
+void scheduler_set_windows(struct scheduler *scheduler, scheduler_lanes_fn fill, void *userdata);
 
 /* `change` more systems that may be granted are idle in the domain. */
 void scheduler_idle(struct scheduler *scheduler, size_t domain, int64_t change);
@@ -116,8 +128,13 @@ void scheduler_ended(struct scheduler *scheduler);
 typedef void (*scheduler_grant_fn)(void *userdata, struct schedule_entry *entry, size_t domain);
 void scheduler_pass(struct scheduler *scheduler, int64_t now_us, scheduler_grant_fn grant,
                     void *userdata);
+/* While it is called, where there are windows: how many systems the job takes of each lane, in the
+ * order in which they were added; the caller may count them down. NULL: there are no windows, any
+ * of its domain will do. */
+uint32_t *scheduler_shares(const struct scheduler *scheduler);
 
-/* When a pass has something to do although nothing happens: a reservation is due. */
+/* When a pass has something to do although nothing happens: a reservation is due, or a window
+ * begins or ends. */
 int64_t scheduler_next(const struct scheduler *scheduler);
 
 /* When each of the first `count` that wait would start if every job took all of its limit and

@@ -5,11 +5,13 @@
  *   - `ends` of a domain are its running entries by `end_us`, equals as they started
  *   - under conservative backfill a domain's profile holds what is idle, what running jobs
  *     give back at their ends, and what reservations take; under any other it is not kept
+ *   - where there are windows, what is in the profiles is not looked at
  *   - a reservation stands until its job starts or leaves, it takes an earlier one, somebody who
  *     comes before it needs its place, or the world broke what it was planned on (`doubtful`) */
 #ifndef WAFERD_CORE_SCHEDULER_INSIDE_H
 #define WAFERD_CORE_SCHEDULER_INSIDE_H
 
+#include "core/lanes.h"
 #include "core/profile.h"
 #include "core/scheduler.h"
 #include "core/waiting.h"
@@ -26,6 +28,19 @@ struct domain {
     struct profile profile;
 };
 
+/* Reservations of the last pass with windows, and the systems of each lane that they take: which
+ * they take may change nobody's place. */
+struct placed {
+    struct schedule_entry *entry; /* in the order of the queue; it may have left since */
+    uint32_t *shares;
+};
+
+struct plan {
+    struct lanes lanes;
+    struct placed *placed;
+    size_t count, capacity;
+};
+
 struct scheduler {
     struct schedule_rules rules;
     struct waiting waiting;
@@ -37,6 +52,10 @@ struct scheduler {
     bool ended;           /* since the last pass: reservations may move */
     bool doubtful;        /* what reservations stand on may have changed for the worse */
     bool in_pass;
+    scheduler_lanes_fn fill; /* NULL: there are no windows */
+    void *fill_userdata;
+    struct plan plan;                   /* conservative, and windows */
+    uint32_t *shares;                   /* of the lanes, while a job is started */
     struct schedule_entry **candidates; /* of a pass: to be started, perhaps */
     size_t candidate_count, candidate_capacity;
 };
@@ -65,8 +84,18 @@ void pass_add_candidate(const struct pass *pass, struct schedule_entry *entry);
 
 void pass_easy(const struct pass *pass);
 
+/* ---- windows.c ---- */
+
+void pass_windows(const struct pass *pass);
+void plan_done(struct plan *plan);
+size_t forecast_windows(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
+                        size_t count);
+
 /* ---- reservations.c ---- */
 
+/* The entry has one at that time. */
+void reservation_make(struct scheduler *scheduler, struct schedule_entry *entry, size_t domain,
+                      int64_t us);
 void pass_conservative(const struct pass *pass);
 size_t reservations_depth(const struct scheduler *scheduler);
 /* The entry has none from now on. */

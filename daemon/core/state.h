@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "core/core.h"
 #include "core/meters.h"
+#include "core/lanes.h"
 #include "core/preemption.h"
 #include "core/quotas.h"
 #include "core/scheduler.h"
@@ -185,6 +186,7 @@ struct system {
     struct list host_link;
     /* live */
     uint64_t listed;     /* the last registration that listed it */
+    size_t lane;         /* of the lanes that were filled last */
     struct claim *claim; /* kept for that job, whoever still has it */
 };
 
@@ -225,7 +227,10 @@ struct forecast {
     size_t count;
 };
 
+struct lane_windows;
+
 struct pool {
+    struct core *core; /* for the scheduler's questions */
     char *name, *platform, *currency;
     int64_t price_micro;
     unsigned classes; /* bits of Label.Level; 0: whatever */
@@ -243,6 +248,19 @@ struct pool {
     struct supply reviewed; /* `widest` when all its jobs were last looked at */
     bool review_wanted;
     struct forecast forecast;
+    bool is_reserved;                  /* some reservation is of it */
+    struct lane_windows *lane_windows; /* of reserved.c: as long as no reservation changes */
+    size_t lane_windows_count, lane_windows_capacity;
+    struct lanes lanes; /* as of this record and time */
+    uint64_t lanes_sequence;
+    int64_t lanes_us;
+};
+
+/* Systems that are kept back at times: reserved.c. */
+struct reserved {
+    Wafer__ReservationState *state;
+    struct hash hash;
+    struct timer timer; /* when its windows are to be renewed, or the last is over */
 };
 
 struct queue_state {
@@ -303,6 +321,8 @@ struct core {
     size_t queue_count, queue_capacity;
     struct quota_level *levels;
     size_t level_count, level_capacity;
+    struct reserved **reserved;
+    size_t reserved_count, reserved_capacity;
     Wafer__ClockState *clock;
     struct hash clock_hash;
     struct hash hash;        /* sum over all objects */

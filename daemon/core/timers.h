@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum timer_owner { TIMER_JOB, TIMER_KEY, TIMER_CHECKPOINT };
+enum timer_owner { TIMER_JOB, TIMER_KEY, TIMER_CHECKPOINT, TIMER_RESERVED };
 
 struct timer {
     int64_t due_us;

@@ -71,7 +71,8 @@ struct job_terms {
     uint32_t retry_never; /* bit 1 << cause */
     int64_t backoff_first_us, backoff_max_us;
     uint32_t array_first, array_last, array_parallel; /* last < first: no array */
-    const char *name, *queue /* NULL: default */;     /* borrowed, as the next two */
+    const char *name, *queue /* NULL: default */;     /* borrowed, as the next three */
+    const char *reservation;                          /* NULL: none */
     const char *resume_from, *init_from;              /* NULL: none, or auto */
 };
 void job_terms(const Wafer__JobSpec *spec, struct job_terms *ret);

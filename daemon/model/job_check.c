@@ -79,6 +79,7 @@ static void check_head(const struct bind_report *report, const Wafer__JobSpec *s
     check_name(report, "name", spec->name);
     check_name(report, "project", spec->project);
     check_name(report, "queue", spec->queue);
+    check_name(report, "reservation", spec->reservation);
     for (size_t i = 0; i < spec->n_labels; i++) {
         const char *key = spec->labels[i]->key;
         size_t length = strlen(key);

@@ -112,6 +112,7 @@ void job_terms(const Wafer__JobSpec *spec, struct job_terms *ret)
         .array_first = 1, /* after the last: no array */
         .name = spec->name,
         .queue = spec->queue,
+        .reservation = spec->reservation,
     };
     ret->systems_min =
         spec->systems && spec->systems->has_min ? spec->systems->min : ret->systems_count;

@@ -20,6 +20,7 @@
 #define LIMIT_DEPENDENCIES      64 /* of one job */
 
 /* Notifications that wait for a webhook; beyond it new ones are dropped, with a record. */
+#define LIMIT_RESERVATIONS       64 /* of the site */
 #define LIMIT_DELIVERIES_PER_UID 1000
 #define LIMIT_DELIVERIES         10000
 

@@ -18,6 +18,7 @@ libmodel_a_SOURCES = \
   daemon/model/bind_text.c daemon/model/bind_text.h \
   daemon/model/bind_tree.c daemon/model/bind_tree.h \
   daemon/model/bind_yaml.c \
+  daemon/model/calendar.c daemon/model/calendar.h \
   daemon/model/job.c daemon/model/job.h \
   daemon/model/job_check.c \
   daemon/model/job_name.c daemon/model/job_name.h \

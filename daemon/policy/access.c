@@ -13,7 +13,7 @@
 
 enum scope { SCOPE_NONE, SCOPE_OWN, SCOPE_PROJECT, SCOPE_ALL };
 
-#define ACTIONS (WAFER__ROLE__ACTION__update + 1)
+#define ACTIONS (WAFER__ROLE__ACTION__reserve + 1)
 
 struct role {
     char *name;
@@ -253,7 +253,7 @@ static Wafer__Role__Action of_everybody[] = { A(systems) };
 static Wafer__Role__Action of_operators[] = { A(submit), A(urgent), A(show), A(read), A(hold),
                                               A(release), A(cancel), A(requeue), A(resume),
                                               A(checkpoint), A(update), A(systems), A(operate),
-                                              A(queues), A(audit) };
+                                              A(queues), A(reserve), A(audit) };
 /* clang-format on */
 #undef A
 

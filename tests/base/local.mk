@@ -7,7 +7,8 @@ tests_base_tests = \
   tests/base/test_size \
   tests/base/test_sort \
   tests/base/test_timestamp \
-  tests/base/test_utf8
+  tests/base/test_utf8 \
+  tests/base/test_zone
 check_PROGRAMS += $(tests_base_tests)
 TESTS += $(tests_base_tests)
 TEST_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
@@ -44,3 +45,8 @@ tests_base_test_timestamp_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
 tests_base_test_utf8_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_test_utf8_CFLAGS = $(TEST_CFLAGS)
 tests_base_test_utf8_LDADD = $(BASE_LIBS) $(CHECK_LIBS)
+
+EXTRA_DIST += tests/zone_file.h
+tests_base_test_zone_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_base_test_zone_CFLAGS = $(TEST_CFLAGS)
+tests_base_test_zone_LDADD = $(BASE_LIBS) $(CHECK_LIBS)

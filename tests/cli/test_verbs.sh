@@ -1,7 +1,7 @@
 #!/bin/sh
 # Verbs that explain, compare, change and report: what is asked of the controller, and shown.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 27
+plan 31
 
 # ---- update ----
 
@@ -79,6 +79,47 @@ run drain system drain s1 --reason "NaN suspect"
 exits 0 && echo "system s1: drained: NaN suspect; job 7 runs there to its end" | out_is &&
     asked "drained: true" && asked "NaN suspect"
 ok "system drain says what goes on there"
+
+# ---- reservations ----
+
+cat >"$folder/reservations" <<'END'
+--- reservation_list
+reservations: {schema: wafer.reservation.list/v1, generated_at: "2026-01-15T09:00:00Z", total: 2, items: [
+  {name: night, pool: wafer, calendar: {start: "2026-01-01T02:00", zone: Europe/Berlin, duration: 2h, every: daily}, windows: [{from: "2026-01-16T01:00:00Z", until: "2026-01-16T03:00:00Z"}], reason: checks, count: 4},
+  {name: course, pool: wafer, systems: [s1, s2], hosts: [h1], uids: [0], calendar: {start: "2026-01-19T13:00:00Z", duration: 3h, every: once}, windows: [], count: 3}]}
+END
+run reservations resv ls --tz UTC -o plain
+exits 0 && out_is <<'END'
+night	wafer	all of wafer	4	-	2026-01-16T01:00:00Z	2026-01-16T03:00:00Z	daily from 2026-01-01T02:00 Europe/Berlin for 2h	checks
+course	wafer	s1,s2,host h1	3	root	-	-	once from 2026-01-19T13:00:00Z for 3h	-
+END
+ok "resv ls -o plain has a line for each, with its next window"
+
+cat >"$folder/reserve" <<'END'
+--- reservation_new
+reservations: {schema: wafer.reservation.list/v1, total: 1, items: [{name: m, pool: wafer, systems: [s1], calendar: {start: "2026-01-19T13:00", zone: UTC, duration: 1h30m, every: weekly, on: [mon, thu]}, count: 1, running: [7]}]}
+END
+run reserve resv new m --start 2026-01-19T13:00 --zone UTC --for 90m --every weekly --on mon,thu --until 2026-03-01T00:00:00Z \
+    --systems s1 --hosts h1,h2 --users root --reason why --force
+exits 0 && out_is <<'END' && asked 'every: weekly' && asked 'zone: UTC' && asked 'force: true' && asked h2 && asked 2026-03-01
+reservation m: s1, weekly Mon Thu from 2026-01-19T13:00 UTC for 1h30m (1 system)
+job 7 runs there and goes on to its end
+END
+ok "resv new sends when, where and for whom, and tells who still runs there"
+
+alone resv new m --for 1h
+exits 64 && err_has "--start TIME and --for DUR" && alone resv new m --start 2026-01-19T13:00 --for 1h --on mon,someday
+exits 64 && err_has "--on: 'someday' is none of mon, tue, wed" && alone resv new m --start x --for 1h --users nobody-of-that-name
+exits 64 && err_has "there is no user 'nobody-of-that-name'"
+ok "what a reservation is to be is checked before it is sent"
+
+cat >"$folder/unreserve" <<'END'
+--- reservation_remove
+reservations: {schema: wafer.reservation.list/v1, total: 1, items: [{name: m}]}
+END
+run unreserve resv rm m --reason done
+exits 0 && echo "reservation m: removed" | out_is && asked "reason: done"
+ok "resv rm sends the reason"
 
 # ---- report ----
 

@@ -52,6 +52,9 @@ void render_record(struct buffer *text, const Wafer__Record *record)
     if (record->queue)
         buffer_format(text, " queue=%s%s", record->queue->name,
                       record->queue->stopped ? " stopped" : "");
+    if (record->reservation)
+        buffer_format(text, " reservation=%s windows=%zu", record->reservation->name,
+                      record->reservation->n_windows);
     if (record->has_next_job)
         number(text, "next_job", record->next_job);
     if (record->delivery) {
@@ -84,6 +87,8 @@ static void render_explanation(struct buffer *text, const Wafer__Explanation *ex
     const Wafer__Job__WaitReason *reason = explanation->job->reason;
 
     render_view(text, explanation->job);
+    if (reason && reason->code == WAFER__JOB__REASON__ReservationConflict)
+        buffer_format(text, " \"%s\"", reason->detail); /* it says which limit would fit */
     if (reason && reason->est_start)
         buffer_format(text, " start=%llds", (long long)(reason->est_start->us / 1000000));
     if (explanation->has_position)
@@ -134,6 +139,16 @@ static void render_plan(struct buffer *text, const Wafer__Plan *plan)
     render_view(text, plan->explanation->job);
 }
 
+static void render_reservation(struct buffer *text, const Wafer__Reservation *reservation)
+{
+    buffer_format(text, " %s count=%u", reservation->name, reservation->count);
+    for (size_t i = 0; i < reservation->n_windows; i++)
+        buffer_format(text, " %lld-%llds", (long long)(reservation->windows[i]->from->us / 1000000),
+                      (long long)(reservation->windows[i]->until->us / 1000000));
+    for (size_t i = 0; i < reservation->n_running; i++)
+        number(text, "running", reservation->running[i]);
+}
+
 static void render_reply(struct buffer *text, const Wafer__Response *reply)
 {
     buffer_append_text(text, "reply");
@@ -153,6 +168,10 @@ static void render_reply(struct buffer *text, const Wafer__Response *reply)
         }
         break;
     case WAFER__RESPONSE__BODY_PLAN: render_plan(text, reply->plan); break;
+    case WAFER__RESPONSE__BODY_RESERVATIONS:
+        for (size_t i = 0; i < reply->reservations->n_items; i++)
+            render_reservation(text, reply->reservations->items[i]);
+        break;
     default: break;
     }
 }
@@ -232,6 +251,9 @@ void render_effect(struct buffer *text, const struct effect *effect)
         buffer_format(text, " %s to %s%s", NAME(notify_spec__event, effect->delivery->event),
                       effect->delivery->webhook ? effect->delivery->webhook : effect->delivery->url,
                       effect->view ? "" : " from history");
+        break;
+    case EFFECT_CALENDAR:
+        buffer_format(text, "calendar reservation=%s", effect->reservation->name);
         break;
     case EFFECT_CHANGED:
         buffer_append_text(text, "changed"), number(text, "job", effect->job);

@@ -7,9 +7,11 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/memory.h"
+#include "base/timestamp.h"
 #include "core/accounts.h"
 #include "holders.h"
 #include "model/bind.h"
+#include "model/calendar.h"
 #include "model/job.h"
 #include "model/message.h"
 #include "model/priority.h"
@@ -26,10 +28,11 @@ struct scenario {
     struct effects effects;
     struct buffer text;
     char *answer;
-    int64_t ahead_us;    /* cluster time less monotonic time */
-    uint64_t epochs[64]; /* `epoch=now`: of the low job numbers */
-    uint64_t checkpoint; /* `checkpoint=now`: the last that changed */
-    uint64_t delivery;   /* `delivery=now`: the last that was queued or failed */
+    int64_t ahead_us;                     /* cluster time less monotonic time */
+    uint64_t epochs[64];                  /* `epoch=now`: of the low job numbers */
+    uint64_t checkpoint;                  /* `checkpoint=now`: the last that changed */
+    Wafer__ReservationState *reservation; /* whose windows the shell was asked for last, or NULL */
+    uint64_t delivery;                    /* `delivery=now`: the last that was queued or failed */
     /* of the line */
     char *words[WORDS];
     bool used[WORDS];
@@ -136,8 +139,14 @@ static void take(struct scenario *scenario)
         scenario->journal.items[scenario->journal.count++] = record;
     }
     scenario->records.count = 0;
-    for (size_t i = 0; i < scenario->effects.count; i++)
-        render_effect(&scenario->text, &scenario->effects.items[i]);
+    for (size_t i = 0; i < scenario->effects.count; i++) {
+        const struct effect *effect = &scenario->effects.items[i];
+        render_effect(&scenario->text, effect);
+        if (effect->type == EFFECT_CALENDAR) {
+            wafer__reservation_state__free_unpacked(scenario->reservation, NULL);
+            scenario->reservation = MESSAGE_COPY(effect->reservation);
+        }
+    }
     effects_clear(&scenario->effects);
     core_check(scenario->core);
     core_check(scenario->shadow);
@@ -437,6 +446,103 @@ static void on_operator_request(struct scenario *scenario, const char *verb)
         request.queue = &queue;
     }
     ask(scenario, &request, 0);
+}
+
+/* ---- reservations ---- */
+
+/* The shell's part; all zones are UTC here. The windows are the caller's. */
+static struct fact_calendar expand(const Wafer__Calendar *calendar, int64_t now_us)
+{
+    struct calendar_windows windows;
+    struct diag diag;
+
+    int r = calendar_expand(calendar, NULL, now_us, &windows, &diag);
+    ck_assert_msg(r == 0, "%s", diag.text);
+    return (struct fact_calendar){ windows.items, windows.count, windows.known_until_us, NULL };
+}
+
+static size_t take_names(struct scenario *scenario, const char *key, char *names[static WORDS])
+{
+    size_t count = 0;
+
+    /* The line itself is cut: it is read once. */
+    for (char *rest = (char *)word(scenario, key, NULL), *name;
+         rest && (name = strsep(&rest, ","));)
+        names[count++] = name;
+    return count;
+}
+
+static void on_reserve(struct scenario *scenario)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__ReservationNewRequest asked = WAFER__RESERVATION_NEW_REQUEST__INIT;
+    Wafer__Calendar calendar = WAFER__CALENDAR__INIT;
+    Wafer__Duration duration = WAFER__DURATION__INIT;
+    Wafer__Time until = WAFER__TIME__INIT;
+    char start[TIMESTAMP_TEXT_SIZE], *systems[WORDS], *hosts[WORDS];
+    uint32_t user = (uint32_t)value(scenario, "user", 0);
+    const char *every = word(scenario, "every", "once");
+
+    timestamp_format(parse_time(word(scenario, "from", "0s")), start);
+    calendar.start = start;
+    duration.us = parse_time(word(scenario, "for", "1h"));
+    calendar.duration = &duration;
+    calendar.every = (Wafer__Calendar__Every)protobuf_c_enum_descriptor_get_value_by_name(
+                         &wafer__calendar__every__descriptor, every)
+                         ->value;
+    until.us = parse_time(word(scenario, "until", "0s"));
+    calendar.until = until.us ? &until : NULL;
+    asked.name = (char *)word(scenario, "name", "m");
+    asked.pool = (char *)word(scenario, "pool", NULL);
+    asked.systems = systems;
+    asked.n_systems = take_names(scenario, "systems", systems);
+    asked.hosts = hosts;
+    asked.n_hosts = take_names(scenario, "hosts", hosts);
+    asked.uids = &user;
+    asked.n_uids = user != 0;
+    asked.calendar = &calendar;
+    SET(&asked, force, value(scenario, "force", 0) != 0);
+    request.body_case = WAFER__REQUEST__BODY_RESERVATION_NEW;
+    request.reservation_new = &asked;
+    struct fact_calendar expanded = expand(&calendar, scenario->input.time_us);
+    const struct facts facts = { .calendar = &expanded };
+    scenario->input.request.facts = &facts;
+    ask(scenario, &request, 0);
+    free(expanded.windows);
+}
+
+static void on_unreserve(struct scenario *scenario)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__ReservationRemoveRequest asked = WAFER__RESERVATION_REMOVE_REQUEST__INIT;
+
+    asked.name = (char *)word(scenario, "name", "m");
+    request.body_case = WAFER__REQUEST__BODY_RESERVATION_REMOVE;
+    request.reservation_remove = &asked;
+    ask(scenario, &request, 0);
+}
+
+static void on_reservations(struct scenario *scenario)
+{
+    Wafer__Request request = WAFER__REQUEST__INIT;
+    Wafer__ReservationListRequest asked = WAFER__RESERVATION_LIST_REQUEST__INIT;
+
+    request.body_case = WAFER__REQUEST__BODY_RESERVATION_LIST;
+    request.reservation_list = &asked;
+    ask(scenario, &request, 0);
+}
+
+/* The answer to the last EFFECT_CALENDAR. */
+static void on_calendar(struct scenario *scenario)
+{
+    ck_assert_msg(scenario->reservation != NULL, "nobody asked for windows");
+    struct fact_calendar expanded =
+        expand(scenario->reservation->calendar, scenario->input.time_us);
+    scenario->input.type = INPUT_CALENDAR;
+    scenario->input.calendar.reservation = scenario->reservation->number;
+    scenario->input.calendar.facts = expanded;
+    step(scenario);
+    free(expanded.windows);
 }
 
 /* ---- agents ---- */
@@ -853,6 +959,10 @@ static const struct {
     { "undrain", .with_verb = on_operator_request },
     { "stop", .with_verb = on_operator_request },
     { "start", .with_verb = on_operator_request },
+    { "reserve", .alone = on_reserve },
+    { "unreserve", .alone = on_unreserve },
+    { "reservations", .alone = on_reservations },
+    { "calendar", .alone = on_calendar },
     { "started", .alone = on_started },
     { "suspended", .with_verb = on_suspension },
     { "continued", .with_verb = on_suspension },

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "core/lanes.h"
 #include "core/scheduler.h"
 #include "tap.h"
 
@@ -163,6 +164,193 @@ START_TEST(all_start_within_what_there_is_and_was_promised)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         run(&site, seed, &kinds[_i].rules, kinds[_i].domains, true);
         run(&site, seed, &kinds[_i].rules, kinds[_i].domains, false);
+    }
+}
+END_TEST
+
+/* ---- windows ---- */
+
+enum { WINDOWED_JOBS = 120, HOSTS = 2, HOST_SYSTEMS = 6, LANES = 3, WINDOWS = 12 };
+
+/* The systems of each host in turn are of each lane; all lanes have windows of their own. */
+struct windowed {
+    struct scheduler *scheduler;
+    struct lane_window windows[LANES][WINDOWS];
+    struct load loads[WINDOWED_JOBS];
+    struct load *holders[HOSTS][HOST_SYSTEMS];
+    int64_t now_us;
+    size_t started;
+};
+
+static void fill_lanes(void *userdata, struct lanes *lanes)
+{
+    const struct windowed *site = userdata;
+
+    for (size_t host = 0; host < HOSTS; host++)
+        for (size_t i = 0; i < LANES; i++) {
+            struct lane *lane = lanes_add(lanes, host, site->windows[i], i ? WINDOWS : 0);
+            for (size_t at = i; at < HOST_SYSTEMS; at += LANES) {
+                const struct load *load = site->holders[host][at];
+                if (load)
+                    lane_free_from(lane, load->entry.end_us, 1);
+                else
+                    lane_idle(lane, 1);
+            }
+        }
+}
+
+/* No system is given to a job that would meet a window of it. */
+static void check_windows(const struct windowed *site, const struct load *load, size_t lane)
+{
+    int64_t end_us = site->now_us + load->entry.limit_us;
+    bool within = !load->entry.reservation;
+
+    for (size_t i = 0; lane && i < WINDOWS; i++) {
+        const struct lane_window *window = &site->windows[lane][i];
+        bool meets = window->from_us < end_us && site->now_us < window->until_us;
+        if (window->reservation && window->reservation == load->entry.reservation)
+            within |= window->from_us <= site->now_us && end_us <= window->until_us;
+        else
+            ck_assert(!meets);
+    }
+    ck_assert(within);
+}
+
+static void on_windowed_grant(void *userdata, struct schedule_entry *entry, size_t host)
+{
+    struct windowed *site = userdata;
+    struct load *load = (struct load *)entry;
+    uint32_t *shares = scheduler_shares(site->scheduler), taken = 0;
+    int64_t systems = entry->systems;
+
+    ck_assert_ptr_nonnull(shares);
+    ck_assert_int_eq(load->start_us, -1);
+    ck_assert_int_le(site->now_us, load->promised_us);
+    for (size_t at = 0; at < HOST_SYSTEMS; at++) {
+        uint32_t *share = &shares[host * LANES + at % LANES];
+        if (site->holders[host][at] || !*share)
+            continue;
+        check_windows(site, load, at % LANES);
+        site->holders[host][at] = load;
+        --*share;
+        taken++;
+    }
+    ck_assert_uint_eq(taken, entry->systems);
+    site->started++;
+    load->start_us = site->now_us;
+    scheduler_idle(site->scheduler, host, -systems);
+    scheduler_run(site->scheduler, entry, host, site->now_us + entry->limit_us);
+    scheduler_returns(site->scheduler, entry, systems);
+}
+
+static void end_windowed(struct windowed *site, struct load *load)
+{
+    int64_t systems = load->entry.returns;
+
+    for (size_t at = 0; at < HOST_SYSTEMS; at++)
+        if (site->holders[load->entry.domain][at] == load)
+            site->holders[load->entry.domain][at] = NULL;
+    scheduler_returns(site->scheduler, &load->entry, -systems);
+    scheduler_idle(site->scheduler, load->entry.domain, systems);
+    scheduler_done(site->scheduler, &load->entry);
+    scheduler_ended(site->scheduler);
+}
+
+/* Windows of lane 1 are for nobody, those of lane 2 for whoever names reservation 7. */
+static void make_windows(struct windowed *site, struct random *random)
+{
+    for (size_t i = 1; i < LANES; i++) {
+        int64_t us = 50, long_us = 1000000; /* the last of reservation 7: all find a place in it */
+        for (size_t at = 0; at < WINDOWS; at++) {
+            int64_t span_us = i == 2 && at + 1 == WINDOWS ? long_us : 60;
+            us += (int64_t)random_below(random, 300);
+            site->windows[i][at] = (struct lane_window){ us, us + span_us, i == 1 ? 3 : 7 };
+            us += span_us;
+        }
+    }
+}
+
+static void make_load(struct windowed *site, struct random *random, size_t number, bool ends_early)
+{
+    struct load *load = &site->loads[number];
+
+    *load = (struct load){ .promised_us = INT64_MAX, .start_us = -1 };
+    load->entry.number = number + 1;
+    load->entry.submitted_us = site->now_us;
+    load->entry.limit_us = 1 + (int64_t)random_below(random, 100);
+    load->entry.systems = 1 + (uint32_t)random_below(random, 4);
+    if (random_below(random, 20) == 0) {
+        load->entry.reservation = 7;
+        load->entry.systems = 1;
+    }
+    load->run_us = ends_early ? 1 + (int64_t)random_below(random, (uint64_t)load->entry.limit_us)
+                              : load->entry.limit_us;
+    scheduler_wait(site->scheduler, &load->entry);
+}
+
+static void keep_promises(struct windowed *site)
+{
+    for (size_t i = 0; i < WINDOWED_JOBS; i++) {
+        struct load *load = &site->loads[i];
+        if (!load->entry.chunk || load->entry.planned_us == INT64_MAX)
+            continue;
+        ck_assert_int_le(load->entry.planned_us, load->promised_us);
+        load->promised_us = load->entry.planned_us;
+    }
+}
+
+static void run_windowed(struct windowed *site, uint64_t seed, const struct schedule_rules *rules,
+                         bool ends_early)
+{
+    struct random random;
+    size_t arrived = 0, ended = 0;
+    int64_t arrival_us = 0;
+
+    *site = (struct windowed){ .scheduler = scheduler_new(rules) };
+    random_init(&random, random_mix(seed));
+    make_windows(site, &random);
+    for (size_t i = 0; i < HOSTS; i++) {
+        scheduler_add_domain(site->scheduler);
+        scheduler_idle(site->scheduler, i, HOST_SYSTEMS);
+    }
+    scheduler_set_windows(site->scheduler, fill_lanes, site);
+    while (ended < WINDOWED_JOBS) {
+        struct load *next = NULL;
+        int64_t due_us = scheduler_next(site->scheduler);
+        for (size_t i = 0; i < arrived; i++) {
+            struct load *load = &site->loads[i];
+            if (load->entry.is_running &&
+                (!next || load->start_us + load->run_us < next->start_us + next->run_us))
+                next = load;
+        }
+        int64_t end_us = next ? next->start_us + next->run_us : INT64_MAX;
+        if (arrived < WINDOWED_JOBS && arrival_us <= end_us && arrival_us <= due_us) {
+            site->now_us = arrival_us;
+            make_load(site, &random, arrived++, ends_early);
+            arrival_us += (int64_t)random_below(&random, 30);
+        } else if (due_us < end_us) {
+            ck_assert_int_gt(due_us, site->now_us);
+            site->now_us = due_us;
+        } else {
+            ck_assert_ptr_nonnull(next); /* else somebody waits for ever */
+            site->now_us = end_us;
+            end_windowed(site, next);
+            ended++;
+        }
+        scheduler_pass(site->scheduler, site->now_us, on_windowed_grant, site);
+        keep_promises(site);
+    }
+    ck_assert_uint_eq(site->started, WINDOWED_JOBS);
+    scheduler_free(site->scheduler);
+}
+
+START_TEST(no_job_meets_a_window_and_all_start)
+{
+    static struct windowed site;
+
+    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
+        run_windowed(&site, seed, &kinds[_i].rules, true);
+        run_windowed(&site, seed, &kinds[_i].rules, false);
     }
 }
 END_TEST
@@ -430,6 +618,7 @@ int main(void)
     TCase *tcase = tcase_create("scheduler");
 
     tcase_add_loop_test(tcase, all_start_within_what_there_is_and_was_promised, 0, ELEMENTS(kinds));
+    tcase_add_loop_test(tcase, no_job_meets_a_window_and_all_start, 0, ELEMENTS(kinds));
     tcase_add_test(tcase, easy_lets_pass_who_ends_in_time_or_fits_beside);
     tcase_add_test(tcase, easy_counts_what_is_left_over_once);
     tcase_add_test(tcase, nobody_knows_when_a_job_without_limit_ends_but_others_have_limits);

@@ -219,6 +219,7 @@ static void carry_out(struct world *world, struct effect *effect)
     case EFFECT_SUBSCRIBE: break; /* the reply before it began the stream */
     case EFFECT_CHANGED: watch_sees(world, effect); break;
     case EFFECT_NOTIFY: webhook_send(world, effect); break;
+    case EFFECT_CALENDAR: world_fail(world, "nobody made a reservation"); break;
     case EFFECT_STARTED: world_fail(world, "a job of a replay started"); break;
     case EFFECT_AGENT: link_to_agent(world, effect->link, effect->to_agent); break;
     case EFFECT_DROP_LINK: link_reset(world, effect->link); break;

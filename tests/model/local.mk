@@ -2,6 +2,7 @@
 tests_model_tests = \
   tests/model/test_bind_read \
   tests/model/test_bind_write \
+  tests/model/test_calendar \
   tests/model/test_examples \
   tests/model/test_job \
   tests/model/test_job_check \
@@ -35,3 +36,7 @@ tests_model_test_job_check_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
 tests_model_test_url_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_model_test_url_CFLAGS = $(TEST_CFLAGS)
 tests_model_test_url_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
+
+tests_model_test_calendar_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_model_test_calendar_CFLAGS = $(TEST_CFLAGS)
+tests_model_test_calendar_LDADD = $(MODEL_LIBS) $(CHECK_LIBS)
