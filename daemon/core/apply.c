@@ -560,6 +560,8 @@ static int apply(struct core *core, const Wafer__Record *record, struct diag *di
     /* All that may not be comes first, so that nothing is half applied. */
     if (r == 0 && record->delivery)
         r = delivery_check(record, diag);
+    if (r == 0 && record->reservation)
+        r = reserved_may_change(core, record->reservation, diag);
     if (r < 0)
         return r;
     bool new_host =
@@ -726,8 +728,9 @@ int core_save(const struct core *core, core_emit_fn emit, void *userdata)
         EMIT(queue, &core->queues[i].state);
     for (size_t i = 0; i < core->level_count; i++)
         EMIT(quota, &core->levels[i].state);
-    for (size_t i = 0; i < core->reserved_count; i++)
-        EMIT(reservation, core->reserved[i]->state);
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        if (core->reserved[i])
+            EMIT(reservation, core->reserved[i]->state);
     for (size_t i = 0; i < core->host_count; i++)
         EMIT(host, &core->hosts[i]->state);
 
@@ -806,6 +809,8 @@ int core_load(struct core *core, const Wafer__SnapshotItem *item, struct diag *d
         queue_change(core, item->queue);
     if (item->quota)
         quota_state_change(core, item->quota);
+    if (item->reservation && reserved_may_change(core, item->reservation, diag) < 0)
+        return -EBADMSG;
     if (item->reservation)
         reserved_change(core, item->reservation);
     if (item->host)

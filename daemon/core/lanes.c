@@ -53,7 +53,7 @@ static size_t window_after(const struct lane *lane, int64_t us)
     return at;
 }
 
-bool lane_is_open(const struct lane *lane, uint64_t reservation, int64_t from_us, int64_t until_us)
+bool lane_is_open(const struct lane *lane, uint8_t reservation, int64_t from_us, int64_t until_us)
 {
     bool is_within = !reservation;
 
@@ -82,7 +82,7 @@ int64_t lane_available(const struct lane *lane, const struct lane_demand *demand
 }
 
 /* When the nearest window of it begins that is not of that reservation. */
-static int64_t open_until_us(const struct lane *lane, uint64_t reservation, int64_t us)
+static int64_t open_until_us(const struct lane *lane, uint8_t reservation, int64_t us)
 {
     for (size_t at = window_after(lane, us); at < lane->window_count; at++)
         if (!reservation || lane->windows[at].reservation != reservation)
@@ -92,7 +92,7 @@ static int64_t open_until_us(const struct lane *lane, uint64_t reservation, int6
 
 /* When more may be there than at that time: something is given back, or a window begins or ends.
  */
-static int64_t next_chance(const struct lane *lane, uint64_t reservation, int64_t us)
+static int64_t next_chance(const struct lane *lane, uint8_t reservation, int64_t us)
 {
     int64_t next_us = profile_next(&lane->profile, us);
 

@@ -19,7 +19,7 @@
 /* Time in which systems are for nobody but those who name the reservation. */
 struct lane_window {
     int64_t from_us, until_us;
-    uint64_t reservation;
+    uint8_t reservation; /* a number of the caller's; 0: they are for nobody */
 };
 
 struct lane {
@@ -39,9 +39,9 @@ struct lanes { /* by rising domains */
 /* What a job asks of them. */
 struct lane_demand {
     uint32_t systems;
-    int64_t span_us;      /* INT64_MAX: nobody knows when it ends */
-    uint64_t reservation; /* it runs within a window of it; 0: outside of all windows */
-    bool at_once;         /* it starts now: on what is idle */
+    int64_t span_us;     /* INT64_MAX: nobody knows when it ends */
+    uint8_t reservation; /* it runs within a window of it; 0: outside of all windows */
+    bool at_once;        /* it starts now: on what is idle */
 };
 
 void lanes_init(struct lanes *lanes, int64_t now_us);
@@ -55,7 +55,7 @@ void lane_idle(struct lane *lane, int64_t systems);
 void lane_free_from(struct lane *lane, int64_t from_us, int64_t systems);
 
 /* Does such a job meet no window that it may not run in? */
-bool lane_is_open(const struct lane *lane, uint64_t reservation, int64_t from_us, int64_t until_us);
+bool lane_is_open(const struct lane *lane, uint8_t reservation, int64_t from_us, int64_t until_us);
 /* How many of the lane the job could have from `from_us` on. */
 int64_t lane_available(const struct lane *lane, const struct lane_demand *demand, int64_t from_us);
 
@@ -82,9 +82,9 @@ void lanes_give_back(struct lanes *lanes, const struct lane_demand *demand, int6
 
 /* Which windows alone keep the job from starting now: in some domain enough systems are idle. */
 struct lane_obstacle {
-    int64_t span_us;      /* so long a job could start now, until ... */
-    int64_t edge_us;      /* ... then; span 0: when that may change (INT64_MAX: never) */
-    uint64_t reservation; /* whose window begins or ends then */
+    int64_t span_us;     /* so long a job could start now, until ... */
+    int64_t edge_us;     /* ... then; span 0: when that may change (INT64_MAX: never) */
+    uint8_t reservation; /* whose window begins or ends then */
 };
 bool lanes_obstacle(const struct lanes *lanes, const struct lane_demand *demand,
                     struct lane_obstacle *ret);

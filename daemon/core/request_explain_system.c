@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 #include "core/forecast.h"
 #include "core/request.h"
+#include "core/reserved.h"
 #include "core/schedule.h"
 #include "model/job.h"
 
@@ -91,6 +92,14 @@ static void add_host(struct fitting *fitting, const struct pool *pool)
                                  host->state.name, supply->free));
 }
 
+static void add_windows(struct fitting *fitting)
+{
+    if (!reserved_is_open(fitting->system, fitting->job))
+        add(fitting, text_copy(fitting->job->entry.reservation
+                                   ? "it has no window now that the job may use to its limit"
+                                   : "the job would run into a window of a reservation there"));
+}
+
 /* What keeps the job from starting anywhere. */
 static void add_own(struct fitting *fitting)
 {
@@ -125,6 +134,7 @@ static void fit_waiting(struct fitting *fitting)
     add_state(fitting);
     add_holder(fitting);
     add_host(fitting, pool);
+    add_windows(fitting);
     add_own(fitting);
 }
 

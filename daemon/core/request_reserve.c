@@ -145,11 +145,16 @@ void on_reservation_list(struct request *request)
     struct core *core = request->core;
     struct reserved *one = name ? target(request, name) : NULL;
 
-    if (!name)
-        effect_reply(core, request->input,
-                     response_of(request, core->reserved, core->reserved_count));
-    else if (one)
-        effect_reply(core, request->input, response_of(request, &one, 1));
+    struct reserved *items[LIMIT_RESERVATIONS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < LIMIT_RESERVATIONS && !name; i++)
+        if (core->reserved[i])
+            items[count++] = core->reserved[i];
+    if (one)
+        items[count++] = one;
+    if (one || !name)
+        effect_reply(core, request->input, response_of(request, items, count));
 }
 
 /* ---- making one ---- */
@@ -192,7 +197,10 @@ static bool find_pool(struct request *request, Wafer__ReservationState *next)
 static bool is_possible(struct request *request, const Wafer__ReservationNewRequest *asked)
 {
     const struct core *core = request->core;
+    size_t count = 0;
 
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        count += core->reserved[i] != NULL;
     if (!job_name_is_valid(asked->name))
         return refuse_field(
             request, "name",
@@ -202,7 +210,7 @@ static bool is_possible(struct request *request, const Wafer__ReservationNewRequ
                text_format("there is a reservation %s already", asked->name));
         return false;
     }
-    if (core->reserved_count >= LIMIT_RESERVATIONS) {
+    if (count == LIMIT_RESERVATIONS) {
         refuse(request, 0, "E_LIMIT", EX_TEMPFAIL, NULL,
                text_format("there are %d reservations, the most that a site may have",
                            LIMIT_RESERVATIONS));

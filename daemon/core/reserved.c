@@ -1,6 +1,7 @@
 #include "core/reserved.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,16 +22,16 @@ struct lane_windows {
 
 struct reserved *reserved_named(const struct core *core, const char *name)
 {
-    for (size_t i = 0; i < core->reserved_count; i++)
-        if (strcmp(core->reserved[i]->state->name, name) == 0)
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        if (core->reserved[i] && strcmp(core->reserved[i]->state->name, name) == 0)
             return core->reserved[i];
     return NULL;
 }
 
 static struct reserved *numbered(const struct core *core, uint64_t number)
 {
-    for (size_t i = 0; i < core->reserved_count; i++)
-        if (core->reserved[i]->state->number == number)
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        if (core->reserved[i] && core->reserved[i]->state->number == number)
             return core->reserved[i];
     return NULL;
 }
@@ -80,7 +81,7 @@ static int by_start(const void *a, const void *b)
 }
 
 static void add_window(struct lane_windows *windows, int64_t from_us, int64_t until_us,
-                       uint64_t reservation)
+                       uint8_t reservation)
 {
     ARRAY_RESERVE(windows->items, windows->count, windows->capacity);
     windows->items[windows->count++] = (struct lane_window){ from_us, until_us, reservation };
@@ -96,13 +97,13 @@ static const struct lane_windows *windows_of(const struct core *core, struct poo
     ARRAY_RESERVE(pool->lane_windows, pool->lane_windows_count, pool->lane_windows_capacity);
     struct lane_windows *windows = &pool->lane_windows[pool->lane_windows_count++];
     *windows = (struct lane_windows){ .mask = mask };
-    for (size_t i = 0; i < core->reserved_count; i++) {
-        const Wafer__ReservationState *state = core->reserved[i]->state;
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++) {
         if (!(mask & UINT64_C(1) << i))
             continue;
+        const Wafer__ReservationState *state = core->reserved[i]->state;
         for (size_t j = 0; j < state->n_windows; j++)
             add_window(windows, state->windows[j]->from_us, state->windows[j]->until_us,
-                       state->number);
+                       core->reserved[i]->number);
         if (state->has_known_until_us) /* for nobody: what will be then is not known */
             add_window(windows, state->known_until_us, INT64_MAX, 0);
     }
@@ -115,8 +116,8 @@ static uint64_t mask_of(const struct core *core, const struct system *system)
 {
     uint64_t mask = 0;
 
-    for (size_t i = 0; i < core->reserved_count; i++)
-        if (reserved_covers(core->reserved[i], system))
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        if (core->reserved[i] && reserved_covers(core->reserved[i], system))
             mask |= UINT64_C(1) << i;
     return mask;
 }
@@ -178,17 +179,42 @@ static void pool_changed(struct core *core, const char *name)
     struct pool *pool = core_pool(core, name);
     bool any = false;
 
-    for (size_t i = 0; i < core->pool_count; i++)
-        forget_windows(&core->pools[i]); /* places in core->reserved may be others now */
-    core->pass_wanted = true;
     if (!pool)
         return; /* the site no longer has it */
-    for (size_t i = 0; i < core->reserved_count; i++)
-        any |= strcmp(core->reserved[i]->state->pool, name) == 0;
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        any |= core->reserved[i] && strcmp(core->reserved[i]->state->pool, name) == 0;
+    forget_windows(pool);
     scheduler_set_windows(pool->scheduler, any ? fill : NULL, pool);
     pool->is_reserved = any;
     pool->review_wanted = true;
     pool->lanes_us = INT64_MIN;
+    core->pass_wanted = true;
+}
+
+/* The place of the one of that name, or a free one; LIMIT_RESERVATIONS: there is none. */
+static size_t place_for(const struct core *core, const char *name)
+{
+    const struct reserved *reserved = reserved_named(core, name);
+    size_t place = 0;
+
+    if (reserved)
+        return reserved->number - 1;
+    while (place < LIMIT_RESERVATIONS && core->reserved[place])
+        place++;
+    return place;
+}
+
+int reserved_may_change(const struct core *core, const Wafer__ReservationState *next,
+                        struct diag *diag)
+{
+    if (place_for(core, next->name) == LIMIT_RESERVATIONS)
+        return diag_fail(diag, -EINVAL, "reservation %s is one too many", next->name);
+    for (size_t i = 0; i < next->n_windows; i++)
+        if (next->windows[i]->from_us >= next->windows[i]->until_us ||
+            (i && next->windows[i - 1]->from_us >= next->windows[i]->from_us))
+            return diag_fail(diag, -EINVAL, "windows of reservation %s are no rising times",
+                             next->name);
+    return 0;
 }
 
 void reserved_change(struct core *core, const Wafer__ReservationState *next)
@@ -198,8 +224,9 @@ void reserved_change(struct core *core, const Wafer__ReservationState *next)
     if (!reserved) {
         reserved = NEW(struct reserved);
         reserved->timer.owner = TIMER_RESERVED;
-        ARRAY_RESERVE(core->reserved, core->reserved_count, core->reserved_capacity);
-        core->reserved[core->reserved_count++] = reserved;
+        size_t place = place_for(core, next->name);
+        core->reserved[place] = reserved;
+        reserved->number = (uint8_t)(place + 1);
     }
     Wafer__ReservationState *before = reserved->state;
     reserved->state = MESSAGE_COPY(next); /* which may borrow from it */
@@ -220,15 +247,10 @@ static void release(struct core *core, struct reserved *reserved)
 void reserved_remove(struct core *core, uint64_t number)
 {
     struct reserved *reserved = numbered(core, number);
-    size_t at = 0;
 
     if (!reserved)
         return; /* the record that made it could not be read */
-    while (core->reserved[at] != reserved)
-        at++;
-    core->reserved_count--;
-    memmove(&core->reserved[at], &core->reserved[at + 1],
-            (core->reserved_count - at) * sizeof(struct reserved *));
+    core->reserved[reserved->number - 1] = NULL;
     owned(free) char *pool = text_copy(reserved->state->pool);
     hash_replace(core, &reserved->hash, NULL);
     release(core, reserved);
@@ -237,9 +259,9 @@ void reserved_remove(struct core *core, uint64_t number)
 
 void reserved_free(struct core *core)
 {
-    for (size_t i = 0; i < core->reserved_count; i++)
-        release(core, core->reserved[i]);
-    free(core->reserved);
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
+        if (core->reserved[i])
+            release(core, core->reserved[i]);
     for (size_t i = 0; i < core->pool_count; i++) {
         forget_windows(&core->pools[i]);
         lanes_done(&core->pools[i].lanes);
@@ -248,7 +270,9 @@ void reserved_free(struct core *core)
 
 void reserved_check(const struct core *core)
 {
-    for (size_t i = 0; i < core->reserved_count; i++) {
+    for (size_t i = 0; i < LIMIT_RESERVATIONS; i++) {
+        if (!core->reserved[i])
+            continue;
         const Wafer__ReservationState *state = core->reserved[i]->state;
         assert(state->number <= core->sequence);
         assert(reserved_named(core, state->name) == core->reserved[i]);
@@ -257,7 +281,6 @@ void reserved_check(const struct core *core)
             assert(!j || state->windows[j - 1]->from_us < state->windows[j]->from_us);
         }
     }
-    assert(core->reserved_count <= LIMIT_RESERVATIONS);
 }
 
 /* ---- as time goes by ---- */
@@ -337,11 +360,11 @@ const struct reserved *reserved_of_job(const struct core *core, const struct job
     return name && !refusal ? reserved_named(core, name) : NULL;
 }
 
-uint64_t reserved_number(const struct core *core, const struct job *job)
+uint8_t reserved_number(const struct core *core, const struct job *job)
 {
     const struct reserved *reserved = reserved_of_job(core, job);
 
-    return reserved ? reserved->state->number : 0;
+    return reserved ? reserved->number : 0;
 }
 
 bool reserved_is_open(const struct system *system, const struct job *job)
@@ -383,7 +406,9 @@ bool reserved_conflicts(const struct core *core, const struct job *job,
         return false;
     *ret = (struct reserved_conflict){ .span_us = obstacle.span_us,
                                        .edge_us = obstacle.edge_us,
-                                       .window = numbered(core, obstacle.reservation) };
+                                       .window = obstacle.reservation
+                                                     ? core->reserved[obstacle.reservation - 1]
+                                                     : NULL };
     return true;
 }
 

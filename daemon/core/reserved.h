@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/diag.h"
 #include "core/lanes.h"
 #include "record.pb-c.h"
 
@@ -33,7 +34,10 @@ struct reserved *reserved_named(const struct core *core, const char *name);
 const Wafer__ReservationState *reserved_state(const struct reserved *reserved);
 bool reserved_covers(const struct reserved *reserved, const struct system *system);
 
-/* For apply.c: there is this one from now on, in the place of one of its name; or there is not. */
+/* For apply.c, before that changes anything. -EINVAL: there is no room, or it makes no sense. */
+int reserved_may_change(const struct core *core, const Wafer__ReservationState *next,
+                        struct diag *diag);
+/* There is this one from now on, in the place of one of its name; or there is not. */
 void reserved_change(struct core *core, const Wafer__ReservationState *next);
 void reserved_remove(struct core *core, uint64_t number);
 void reserved_check(const struct core *core); /* core_check() */
@@ -46,7 +50,7 @@ void reserved_renewed(struct core *core, const struct input *input);
 /* NULL: the job names none, or none that there is in its pool and that it may use. */
 const struct reserved *reserved_of_job(const struct core *core, const struct job *job);
 /* What the scheduler is told: 0: none. */
-uint64_t reserved_number(const struct core *core, const struct job *job);
+uint8_t reserved_number(const struct core *core, const struct job *job);
 /* Why a job of the pool may not use the reservation that it names; NULL: it may, or names none. The
  * caller frees. */
 char *reserved_refusal(const struct core *core, const char *name, const struct pool *pool,

@@ -72,11 +72,11 @@ struct schedule_entry {
     /* set by the caller before it waits or runs */
     uint64_t number; /* its place among equals: the lower comes first */
     int64_t submitted_us;
-    int64_t limit_us;     /* how long it may take; INT64_MAX: nobody knows */
-    uint64_t reservation; /* it runs in windows of this one only; 0: in none */
+    int64_t limit_us; /* how long it may take; INT64_MAX: nobody knows */
     uint32_t systems;
-    uint16_t bucket; /* of the lowest first */
-    int64_t score;   /* policy; with wfp it is the scheduler's, of this pass */
+    uint16_t bucket;     /* of the lowest first */
+    uint8_t reservation; /* it runs in windows of this one only, as lanes number them; 0: in none */
+    int64_t score;       /* policy; with wfp it is the scheduler's, of this pass */
     /* the scheduler's */
     bool is_running;
     uint32_t domain;  /* where it runs, or where its reservation is */

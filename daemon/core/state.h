@@ -259,6 +259,7 @@ struct pool {
 /* Systems that are kept back at times: reserved.c. */
 struct reserved {
     Wafer__ReservationState *state;
+    uint8_t number; /* live: its place in core->reserved, from 1; lanes know it by that */
     struct hash hash;
     struct timer timer; /* when its windows are to be renewed, or the last is over */
 };
@@ -321,8 +322,7 @@ struct core {
     size_t queue_count, queue_capacity;
     struct quota_level *levels;
     size_t level_count, level_capacity;
-    struct reserved **reserved;
-    size_t reserved_count, reserved_capacity;
+    struct reserved *reserved[LIMIT_RESERVATIONS]; /* NULL: there is none in this place */
     Wafer__ClockState *clock;
     struct hash clock_hash;
     struct hash hash;        /* sum over all objects */
