@@ -1,7 +1,7 @@
 #!/bin/sh
 # Completion in real shells: verbs, flags, values, and names that the controller has now.
 . "${top_srcdir:?}/tests/cli/lib.sh"
-plan 40
+plan 43
 PATH=$top_builddir:$PATH && export PATH
 
 cat >"$folder/none" </dev/null
@@ -12,6 +12,10 @@ END
 cat >"$folder/systems" <<'END'
 --- system_list
 systems: {schema: x, items: [{name: s0}, {name: s1}, {name: g0}]}
+END
+cat >"$folder/reservations" <<'END'
+--- reservation_list
+reservations: {schema: x, items: [{name: night}, {name: course}]}
 END
 cat >"$folder/roles" <<'END'
 --- whoami
@@ -66,7 +70,7 @@ completes() {
 
 for shell in bash zsh fish; do
     if ! command -v $shell >/dev/null; then
-        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
             number=$((number + 1))
             echo "ok $number - completion of $shell # SKIP there is no $shell"
         done
@@ -82,6 +86,7 @@ for shell in bash zsh fish; do
     completes "$shell" systems 'wafer system show s' 's0 s1'
     completes "$shell" none 'wafer system fault s0 c' 'crash'
     completes "$shell" systems 'wafer explain 7 --system g' 'g0'
+    completes "$shell" reservations 'wafer resv rm n' 'night'
     completes "$shell" roles 'wafer --as aud' 'auditor'
     completes "$shell" none 'wafer schema wafer.job' 'wafer.job/v1 wafer.job.list/v1'
     case $shell in

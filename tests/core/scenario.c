@@ -483,7 +483,10 @@ static void on_reserve(struct scenario *scenario)
     uint32_t user = (uint32_t)value(scenario, "user", 0);
     const char *every = word(scenario, "every", "once");
 
-    timestamp_format(parse_time(word(scenario, "from", "0s")), start);
+    const char *in = word(scenario, "in", NULL); /* from now on */
+    timestamp_format(in ? scenario->input.time_us + parse_time(in)
+                        : parse_time(word(scenario, "from", "0s")),
+                     start);
     calendar.start = start;
     duration.us = parse_time(word(scenario, "for", "1h"));
     calendar.duration = &duration;
