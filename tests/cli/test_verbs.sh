@@ -117,8 +117,8 @@ cat >"$folder/unreserve" <<'END'
 --- reservation_remove
 reservations: {schema: wafer.reservation.list/v1, total: 1, items: [{name: m}]}
 END
-run unreserve resv rm m --reason done
-exits 0 && echo "reservation m: removed" | out_is && asked "reason: done"
+run unreserve resv rm m --reason over
+exits 0 && echo "reservation m: removed" | out_is && asked "reason: over"
 ok "resv rm sends the reason"
 
 # ---- report ----
