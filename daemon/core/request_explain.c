@@ -225,7 +225,7 @@ static void advise_reserved(struct explaining *explaining)
         duration_format(later_us(span_us, job->state.run_us), limit);
         advise(explaining, text_copy("be over before that"),
                text_format("wafer update %llu --set limit=%s", id_of(explaining), limit));
-    } else if (job->spec->terms.reservation && !reserved_of_job(explaining->core, job)) {
+    } else if (reserved_is_missing(explaining->core, job)) {
         advise(explaining, text_copy("run outside of reservations"),
                text_format("wafer update %llu --set reservation=null", id_of(explaining)));
     }

@@ -169,6 +169,20 @@ static bool change_is_within(struct request *request, const struct job *job,
     return quotas_allow(request, job->state.id, &party, &demand);
 }
 
+/* One that the job names already may have been removed since: that is no reason to refuse the rest.
+ */
+static bool reservation_is_usable(struct request *request, const struct job *job,
+                                  const struct job_terms *terms)
+{
+    const char *before = job->spec->terms.reservation;
+
+    if (terms->reservation && before && strcmp(before, terms->reservation) == 0)
+        return true;
+    char *refusal = reserved_refusal(request->core, terms->reservation,
+                                     job_pool(request->core, job), job->state.uid);
+    return !refusal || refuse_field(request, job, "reservation", refusal);
+}
+
 /* May this job become that? `change` is made anew where it is of another spec: the elements of an
  * array nearly always share one. */
 static bool may_change(struct request *request, const struct job *job, struct change *change)
@@ -183,11 +197,8 @@ static bool may_change(struct request *request, const struct job *job, struct ch
         return false;
     if (!change_is_within(request, job, change))
         return false;
-    const char *reservation = change->terms.reservation;
-    char *refusal =
-        reserved_refusal(request->core, reservation, job_pool(request->core, job), job->state.uid);
-    if (refusal)
-        return refuse_field(request, job, "reservation", refusal);
+    if (!reservation_is_usable(request, job, &change->terms))
+        return false;
     if (change->other_limit && !limit_is_ahead(request, job, change->terms.limit_us))
         return false;
     return !change->other_times ||

@@ -360,6 +360,14 @@ const struct reserved *reserved_of_job(const struct core *core, const struct job
     return name && !refusal ? reserved_named(core, name) : NULL;
 }
 
+bool reserved_is_missing(const struct core *core, const struct job *job)
+{
+    const char *name = job->spec->terms.reservation;
+    const struct reserved *reserved = name ? reserved_named(core, name) : NULL;
+
+    return name && !(reserved && may_use(reserved->state, job->state.uid));
+}
+
 uint8_t reserved_number(const struct core *core, const struct job *job)
 {
     const struct reserved *reserved = reserved_of_job(core, job);

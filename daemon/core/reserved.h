@@ -3,7 +3,8 @@
  * What `wafer resv` calls a reservation. It is of systems that are named, of all of a host, or of
  * the whole pool, also of those that come later; and it has windows. No job starts where it would
  * run into one, but for those that name the reservation and are of its users: they start within one
- * of its windows, on its systems only, and end within it. A job that runs when a window begins runs
+ * of its windows, on its systems only, and end within it. In another pool, to which such a job may
+ * have been moved, its reservation means nothing. A job that runs when a window begins runs
  * on (made with force, or because its limit was made longer): nothing is stopped for a reservation.
  *
  * Drained systems are in no lane, whatever their windows.
@@ -51,8 +52,10 @@ void reserved_renewed(struct core *core, const struct input *input);
 const struct reserved *reserved_of_job(const struct core *core, const struct job *job);
 /* What the scheduler is told: 0: none. */
 uint8_t reserved_number(const struct core *core, const struct job *job);
-/* Why a job of the pool may not use the reservation that it names; NULL: it may, or names none. The
- * caller frees. */
+/* The job names one that there is not, or that is not for its user. */
+bool reserved_is_missing(const struct core *core, const struct job *job);
+/* Why a job of that pool (NULL: of any) may not use the reservation of that name; NULL: it may, or
+ * names none. The caller frees. */
 char *reserved_refusal(const struct core *core, const char *name, const struct pool *pool,
                        uint32_t uid);
 

@@ -146,8 +146,7 @@ static bool is_kept_by(const struct core *core, const struct job *job, const str
         return job->array && terms->array_parallel && job->array->running >= terms->array_parallel;
     case WAFER__JOB__REASON__NeverFits:
         return pool->systems && systems_for(job, supply) > supply->known;
-    case WAFER__JOB__REASON__ReservationConflict:
-        return terms->reservation && !reserved_of_job(core, job);
+    case WAFER__JOB__REASON__ReservationConflict: return reserved_is_missing(core, job);
     default: return false;
     }
 }
@@ -507,7 +506,7 @@ static void explain(const struct core *core, const struct job *job, const struct
                                   level_name(job->spec->terms.level));
     } else if (obstacle == WAFER__JOB__REASON__ReservationConflict) {
         ret->reason = obstacle;
-        ret->detail = reserved_refusal(core, job->spec->terms.reservation, pool, job->state.uid);
+        ret->detail = reserved_refusal(core, job->spec->terms.reservation, NULL, job->state.uid);
     } else if (obstacle == WAFER__JOB__REASON__ArrayLimit) {
         ret->reason = obstacle;
         ret->detail = text_format("%u elements of the array run, the most that it allows",
