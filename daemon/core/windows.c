@@ -300,6 +300,38 @@ void pass_windows(const struct pass *pass)
 
 /* ---- what is to come ---- */
 
+#define UNTOLD INT64_MIN
+
+/* Reservations stand; of the first `count` their times are told. */
+static void foretell_kept(struct planning *planning, const struct scheduler *scheduler,
+                          int64_t *ret_starts, size_t count)
+{
+    struct plan *plan = &planning->plan;
+    bool alike = lanes_are_alike(&plan->lanes, &scheduler->plan.lanes);
+    size_t before = 0, left = scheduler->planned_count, seen = 0;
+    struct waiting_place at = { 0, 0 };
+
+    while (left || seen < count) {
+        const struct schedule_entry *entry = waiting_walk(&scheduler->waiting, &at);
+        if (!entry)
+            return;
+        size_t place = seen++;
+        if (place < count)
+            ret_starts[place] = UNTOLD;
+        if (entry->planned_us == INT64_MAX)
+            continue;
+        left--;
+        const struct lane_demand demand = demand_of(entry);
+        int64_t us =
+            entry->planned_us > plan->lanes.now_us ? entry->planned_us : plan->lanes.now_us;
+        const uint32_t *shares = kept_shares(scheduler, alike, entry, &before);
+        if (!shares || !lanes_retake(&plan->lanes, &demand, us, shares))
+            continue; /* it will be planned anew */
+        if (place < count)
+            ret_starts[place] = us;
+    }
+}
+
 size_t forecast_windows(const struct scheduler *scheduler, int64_t now_us, int64_t *ret_starts,
                         size_t count)
 {
@@ -309,9 +341,12 @@ size_t forecast_windows(const struct scheduler *scheduler, int64_t now_us, int64
     size_t seen = 0, domain;
 
     planning_init(&planning, scheduler, NULL, now_us);
+    foretell_kept(&planning, scheduler, ret_starts, count);
     for (struct schedule_entry *entry;
          seen < count && (entry = waiting_walk(&scheduler->waiting, &at)); seen++) {
         const struct lane_demand demand = demand_of(entry);
+        if (ret_starts[seen] != UNTOLD)
+            continue;
         int64_t us = from_us == INT64_MAX
                          ? from_us
                          : lanes_find(&planning.plan.lanes, &demand, from_us, INT64_MAX, &domain);

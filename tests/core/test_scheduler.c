@@ -297,6 +297,14 @@ static void keep_promises(struct windowed *site)
         ck_assert_int_le(load->entry.planned_us, load->promised_us);
         load->promised_us = load->entry.planned_us;
     }
+    /* And what is foretold of a reservation is the reservation. */
+    static int64_t starts_us[WINDOWED_JOBS];
+    size_t count = scheduler_forecast(site->scheduler, site->now_us, starts_us, WINDOWED_JOBS);
+    ck_assert_uint_eq(count, scheduler_count(site->scheduler));
+    const struct schedule_entry *entry = scheduler_first(site->scheduler);
+    for (size_t i = 0; i < count; i++, entry = scheduler_after(site->scheduler, entry))
+        if (entry->planned_us > site->now_us && entry->planned_us < INT64_MAX)
+            ck_assert_int_eq(starts_us[i], entry->planned_us);
 }
 
 static void run_windowed(struct windowed *site, uint64_t seed, const struct schedule_rules *rules,
