@@ -237,9 +237,8 @@ void reserved_change(struct core *core, const Wafer__ReservationState *next)
     pool_changed(core, next->pool);
 }
 
-static void release(struct core *core, struct reserved *reserved)
+static void release(struct reserved *reserved)
 {
-    timer_clear(&core->timers, &reserved->timer);
     wafer__reservation_state__free_unpacked(reserved->state, NULL);
     free(reserved);
 }
@@ -253,7 +252,8 @@ void reserved_remove(struct core *core, uint64_t number)
     core->reserved[reserved->number - 1] = NULL;
     owned(free) char *pool = text_copy(reserved->state->pool);
     hash_replace(core, &reserved->hash, NULL);
-    release(core, reserved);
+    timer_clear(&core->timers, &reserved->timer);
+    release(reserved);
     pool_changed(core, pool);
 }
 
@@ -261,7 +261,7 @@ void reserved_free(struct core *core)
 {
     for (size_t i = 0; i < LIMIT_RESERVATIONS; i++)
         if (core->reserved[i])
-            release(core, core->reserved[i]);
+            release(core->reserved[i]);
     for (size_t i = 0; i < core->pool_count; i++) {
         forget_windows(&core->pools[i]);
         lanes_done(&core->pools[i].lanes);

@@ -1012,6 +1012,7 @@ struct scenario *scenario_free(struct scenario *scenario)
     records_clear(&scenario->records);
     holders_done(&scenario->holders);
     buffer_done(&scenario->text);
+    wafer__reservation_state__free_unpacked(scenario->reservation, NULL);
     free(scenario->answer);
     free(scenario);
     return NULL;
