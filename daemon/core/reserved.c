@@ -428,11 +428,13 @@ char *reserved_conflict_text(const struct job *job, const struct reserved_confli
 
     if (conflict->edge_us < INT64_MAX)
         timestamp_format(conflict->edge_us, edge);
+    if (!conflict->span_us && !name)
+        return text_copy("it is not known what is reserved from now on: see the controller's log");
     if (!conflict->span_us && conflict->edge_us == INT64_MAX)
         return text_format("reservation %s has no window with enough systems", name);
     if (!conflict->span_us)
         return text_format(within ? "reservation %s begins at %s" : "reservation %s ends at %s",
-                           name ? name : "-", edge);
+                           name, edge);
     duration_format(conflict->span_us / SECOND_US * SECOND_US, span);
     if (!name)
         return text_format("it is not known what is reserved after %s; a limit of at most %s would "
