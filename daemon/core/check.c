@@ -123,6 +123,8 @@ static void check_quota(const struct core *core, const struct quota *quota)
         admitted += is_limited && job->admitted ? job->entry.systems : 0;
         assert(job->admitted == (job->entry.chunk || job->has_claim));
     }
+    list_foreach (&quota->parked, link)
+        assert(CONTAINER_OF(link, struct job, parked_link)->entry.systems >= quota->narrowest);
     assert(pending == quota->pending && running == quota->running);
     assert(used == quota->used && admitted == quota->admitted);
     assert(!admitted || used + admitted <= quota->limits.systems ||

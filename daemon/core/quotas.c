@@ -194,7 +194,8 @@ static bool is_counted(const struct quota *quota)
 
 bool quota_is_full(const struct quota *quota)
 {
-    return quota->meter.spent || (uint64_t)quota->used + quota->admitted >= quota->limits.systems;
+    return quota->meter.spent || quota_keeps(quota, quota->narrowest) ||
+           (uint64_t)quota->used + quota->admitted >= quota->limits.systems;
 }
 
 bool quota_keeps(const struct quota *quota, uint32_t systems)
@@ -346,6 +347,8 @@ void quota_park(struct quota *quota, struct job *job)
     while (place != &quota->parked &&
            job_comes_before(job, CONTAINER_OF(place, struct job, parked_link)))
         place = place->previous;
+    if (list_is_empty(&quota->parked) || job->entry.systems < quota->narrowest)
+        quota->narrowest = job->entry.systems;
     list_insert_after(place, &job->parked_link);
 }
 

@@ -707,16 +707,25 @@ static void fill_array(struct core *core, struct array *array)
 /* As many wait with the scheduler as there is room for. */
 static void fill_quota(struct core *core, struct quota *quota)
 {
+    uint32_t narrowest = UINT32_MAX; /* of all, if all stay */
+    bool all_stay = true;
+
     quota_settle(core, quota);
     list_foreach_safe (&quota->parked, link) {
         struct job *job = parked_job(link);
         if (quota_is_full(quota))
             return;
-        if (quotas_obstacle(job) == quota)
+        if (quotas_obstacle(job) == quota) {
+            if (job->entry.systems < narrowest)
+                narrowest = job->entry.systems;
             continue;
+        }
         list_remove(link);
         place_in_queue(core, job_pool(core, job), job);
+        all_stay = false; /* and those that it puts off may come here */
     }
+    if (all_stay)
+        quota->narrowest = narrowest;
 }
 
 /* Who is put off for another may leave room in an array or a quota in turn. */

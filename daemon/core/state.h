@@ -83,6 +83,7 @@ struct quota {
     uint32_t admitted;      /* systems that those of `waiting` want */
     struct list waiting;    /* quota_seat->link, as they are considered */
     struct list parked;     /* job->parked_link, likewise */
+    uint32_t narrowest;     /* none of them wants less */
     struct list open_link;  /* core->open_quotas: there may be room again, or too little */
     struct list meter_link; /* core->meters, if it has a window */
     struct meter meter;
