@@ -166,6 +166,14 @@ static bool is_pool(const struct core_pool *pools, size_t count, const char *nam
     return false;
 }
 
+static bool is_currency(const struct core_pool *pools, size_t count, const char *currency)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(pools[i].currency, currency) == 0)
+            return true;
+    return false;
+}
+
 /* Whose quota it is. False: that is wrong. */
 static bool read_party(struct findings *findings, const char *field, const Wafer__QuotaRule *rule,
                        struct quota_rule *ret)
@@ -267,6 +275,9 @@ void scheduling_quotas(struct findings *findings, const Wafer__Scheduling *file,
         if (rule->queue && !is_pool(pools, pool_count, rule->queue))
             findings_add(findings, field, "there is no queue '%.80s' here", rule->queue);
         check_windows(findings, field, rule);
+        const char *currency = rules[i].limits.currency;
+        if (currency && !is_currency(pools, pool_count, currency))
+            findings_add(findings, field, "no pool is paid for in %s", currency);
         if (rules[i].limits.limit_default_us > rules[i].limits.limit_max_us)
             findings_add(findings, field, "default_limit is above max_limit");
         for (size_t n = 0; n < i; n++)

@@ -31,11 +31,12 @@ is_reloaded() { grep -q 'serial 1 -> 2' "$folder/waferd.log"; }
 reason_is() { same "$(field "$1" .reason.code)" "$2"; }
 
 rules 1 'every: user, uid: 3' 'queue: gpu, systems: 1' 'user: nobody-of-this-name' 'project: a' 'project: a, array: 2' \
-    'every: queue, max_limit: 1h, default_limit: 2h'
+    'every: queue, max_limit: 1h, default_limit: 2h' 'project: b, budget: {soft: "1.00 USD", window: 90m}'
 "$top_builddir/waferd" --config "$folder/site.yaml" --check-config >"$folder/out" 2>&1
 [ $? -eq 78 ] && out_has 'it names several of every, user' && out_has "no queue 'gpu' here" &&
     out_has 'nobody-of-this-name' && out_has 'quotas[3] is for the same one' &&
-    out_has 'default_limit is above max_limit'
+    out_has 'default_limit is above max_limit' && out_has 'no pool is paid for in USD' &&
+    out_has 'a window is of whole days'
 ok 'rules that make no sense are refused, each by its place'
 
 rules 1 "every: user, systems: 3, pending: 2" 'project: nlp, systems: 1, max_limit: 10h, default_limit: 3h' \
