@@ -43,7 +43,7 @@ for step in 1000 3000; do
 done
 wait "$follower"
 ok 'logs -f lives through two kills of the controller, and ends with the job'
-wait "$far" && [ ! -s "$folder/far.err" ]
+wait "$far" && cp "$folder/far.err" "$folder/err" && [ ! -s "$folder/err" ]
 ok 'and so it does through ssh'
 run 0 logs "$live"
 cmp -s "$folder/out" "$folder/followed" && cmp -s "$folder/out" "$folder/far"

@@ -40,7 +40,7 @@ ok 'a file that is missing: 66'
 job "$folder/bad.yaml" ten
 run 65 submit "$folder/bad.yaml" && err_has 'bad.yaml:10:10: workload.steps: '
 ok 'a wrong value: 65, with file, line and column'
-job "$folder/later.yaml" && echo 'fallback: {pool: gpu}' >>"$folder/later.yaml"
+job "$folder/later.yaml" && echo 'retention: {logs: 90d}' >>"$folder/later.yaml"
 run 65 submit "$folder/later.yaml" && err_has 'not supported in this version'
 ok 'a key that is not supported yet: 65'
 run 0 ls --all -o json && same "$(jq .total "$folder/out")" 0

@@ -14,8 +14,8 @@ none_is_starting() { [ "$(wafer -o json ls --state STARTING | jq .total)" = 0 ];
 follow() {
     session "$1" | grep '^\$ ' | while read -r _ command arguments; do
         echo "\$ $command $arguments"
-        # shellcheck disable=SC2086 # the words of the page
         [ "$command" = cat ] || command=$top_builddir/$command
+        # shellcheck disable=SC2086 # the words of the page
         (cd "$folder/example" && "$command" $arguments 2>&1 </dev/null)
         within 10 none_is_starting # a reader does not type as fast
     done
