@@ -78,14 +78,16 @@ static int on_items_end(void *userdata, struct diag *diag)
     return core_load_end(loading->daemon->core, diag);
 }
 
-/* An earlier start has set the job aside for it. */
-static void forget_unreadable(struct loading *loading, uint64_t job)
+/* Of those for which an earlier start has set the job aside. */
+static void forget_unreadable(struct loading *loading, const Wafer__Record *isolation)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < loading->unreadable_count; i++)
-        if (loading->unreadable[i].job != job)
-            loading->unreadable[kept++] = loading->unreadable[i];
+    for (size_t i = 0; i < loading->unreadable_count; i++) {
+        const struct unreadable *unreadable = &loading->unreadable[i];
+        if (!core_isolation_covers(isolation, unreadable->job, unreadable->sequence))
+            loading->unreadable[kept++] = *unreadable;
+    }
     loading->unreadable_count = kept;
 }
 
@@ -98,7 +100,7 @@ static int on_record(void *userdata, const Wafer__Record *record, struct diag *d
     loading->record_count++;
     int r = core_apply(loading->daemon->core, record, diag);
     if (r == 0 && record->kind == WAFER__RECORD_KIND__JOB_ISOLATED)
-        forget_unreadable(loading, record->job);
+        forget_unreadable(loading, record);
     return r;
 }
 

@@ -544,9 +544,7 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
     if (job_has_systems(job) && !job_state_has_systems(record->job_state->state))
         account_charge(core, job, record->job_state);
     job_change(core, job, record->job_state, spec);
-    /* What was lost later than that was there when the job was isolated, and is relied on. */
-    if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED &&
-        (!record->has_lost || record->lost >= job_lost(core, job))) {
+    if (core_isolation_covers(record, job->state.id, job_lost(core, job))) {
         job->unsure = false;
         map_remove(&core->lost, job->state.id);
     }
@@ -642,6 +640,13 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t id)
         next.n_systems = 0;
         job_change(core, job, &next, NULL);
     }
+}
+
+bool core_isolation_covers(const Wafer__Record *record, uint64_t job, uint64_t sequence)
+{
+    /* One that does not say up to where is of a job that memory did not know. */
+    return record->kind == WAFER__RECORD_KIND__JOB_ISOLATED && record->job == job &&
+           (!record->has_lost || record->lost >= sequence);
 }
 
 void core_record(struct core *core, Wafer__Record *draft)

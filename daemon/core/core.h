@@ -250,8 +250,12 @@ int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag
 
 /* Replay goes on without record `sequence`, which is of `job` and cannot be read or applied. Until
  * its next record says what it holds, the job holds nothing; INPUT_UNREADABLE must follow the
- * replay, unless a later record isolated the job already. */
+ * replay, unless core_isolation_covers() holds of a later record. */
 void core_skip(struct core *core, uint64_t sequence, uint64_t job);
+
+/* Whether `record` isolated `job` when record `sequence` of it was lost already. A record that was
+ * lost only since, though it is older than the isolation, is not covered: it was relied on then. */
+bool core_isolation_covers(const Wafer__Record *record, uint64_t job, uint64_t sequence);
 
 /* After replay: the new term, and every effect that may not have arrived. */
 void core_recover(struct core *core, int64_t time_us, int64_t mono_us, struct records *records,

@@ -33,6 +33,7 @@ struct scenario {
     uint64_t checkpoint;                  /* `checkpoint=now`: the last that changed */
     Wafer__ReservationState *reservation; /* whose windows the shell was asked for last, or NULL */
     uint64_t delivery;                    /* `delivery=now`: the last that was queued or failed */
+    size_t replayed;                      /* how much of the journal the last restart found */
     /* of the line */
     char *words[WORDS];
     bool used[WORDS];
@@ -727,15 +728,26 @@ static void on_notified(struct scenario *scenario)
     step(scenario);
 }
 
-static struct core *replay(const struct scenario *scenario, uint64_t damaged)
+/* `damaged`: "5" or "5,7"; NULL: none. */
+static bool is_among(const char *damaged, uint64_t sequence)
+{
+    for (const char *next = damaged; next; next = strchr(next, ',')) {
+        next += *next == ',';
+        if (strtoull(next, NULL, 10) == sequence)
+            return true;
+    }
+    return false;
+}
+
+static struct core *replay(const struct scenario *scenario, const char *damaged)
 {
     struct core *core = make_core();
     struct diag diag = { 0 };
 
     for (size_t i = 0; i < scenario->journal.count; i++) {
         const Wafer__Record *record = scenario->journal.items[i];
-        if (record->sequence == damaged)
-            core_skip(core, damaged, record->job);
+        if (is_among(damaged, record->sequence))
+            core_skip(core, record->sequence, record->job);
         else if (core_apply(core, record, &diag) < 0) {
             ck_assert_msg(damaged && record->has_job, "a record cannot be replayed: %s", diag.text);
             core_skip(core, record->sequence, record->job);
@@ -745,10 +757,10 @@ static struct core *replay(const struct scenario *scenario, uint64_t damaged)
     return core;
 }
 
-/* The controller ends and another reads its journal, but for record `damaged`. */
+/* The controller ends and another reads its journal, but for the records `damaged`. */
 static void on_restart(struct scenario *scenario)
 {
-    uint64_t damaged = value(scenario, "damaged", 0);
+    const char *damaged = word(scenario, "damaged", NULL);
     const char *site = word(scenario, "site", NULL);
 
     webhooks[2].on = 0;
@@ -760,6 +772,7 @@ static void on_restart(struct scenario *scenario)
     core_free(scenario->shadow);
     scenario->core = replay(scenario, damaged);
     scenario->shadow = replay(scenario, damaged);
+    scenario->replayed = scenario->journal.count;
     core_recover(scenario->core, scenario->input.time_us, scenario->input.mono_us,
                  &scenario->records, &scenario->effects);
     take(scenario);
@@ -806,10 +819,20 @@ static void on_plain(struct scenario *scenario, enum input_type type)
     scenario->input.type = type;
     if (type == INPUT_LINK_CLOSED)
         scenario->input.link = value(scenario, "link", 1);
-    if (type == INPUT_UNREADABLE) {
-        scenario->input.unreadable.job = value(scenario, "job", 0);
-        scenario->input.unreadable.sequence = value(scenario, "sequence", 0);
-    }
+    step(scenario);
+}
+
+/* As the daemon does it: not for what an isolation in the journal covers. */
+static void on_unreadable(struct scenario *scenario)
+{
+    uint64_t job = value(scenario, "job", 0), sequence = value(scenario, "sequence", 0);
+
+    for (size_t i = sequence; i < scenario->replayed; i++)
+        if (core_isolation_covers(scenario->journal.items[i], job, sequence))
+            return;
+    scenario->input.type = INPUT_UNREADABLE;
+    scenario->input.unreadable.job = job;
+    scenario->input.unreadable.sequence = sequence;
     step(scenario);
 }
 
@@ -981,7 +1004,7 @@ static const struct {
     { "timer", .with_type = on_plain, .type = INPUT_TIMER },
     { "full", .with_type = on_plain, .type = INPUT_JOURNAL_FULL },
     { "room", .with_type = on_plain, .type = INPUT_JOURNAL_ROOM },
-    { "unreadable", .with_type = on_plain, .type = INPUT_UNREADABLE },
+    { "unreadable", .alone = on_unreadable },
     { "rules", .alone = on_rules },
     { "used", .alone = on_account },
     { "quotas", .alone = on_quotas },

@@ -548,10 +548,10 @@ static void retell(struct world *world, struct ledger *ledger)
 static bool is_isolated_after(const struct controller *controller, size_t at)
 {
     for (size_t i = at + 1; i < controller->count; i++) {
-        if (controller->journal[i].job != controller->journal[at].job)
+        if (controller->journal[i].damaged)
             continue;
         Wafer__Record *record = entry_read(&controller->journal[i]);
-        bool is = record->kind == WAFER__RECORD_KIND__JOB_ISOLATED;
+        bool is = core_isolation_covers(record, controller->journal[at].job, at + 1);
         wafer__record__free_unpacked(record, NULL);
         if (is)
             return true;
