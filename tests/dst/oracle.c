@@ -9,11 +9,23 @@
 #include "model/job.h"
 #include "world.h"
 
+/* What it began from on its way to `step`. It may have fallen back on one that is older than where
+ * it ended; all are states of one run, so that what comes later does not depend on which it was. */
+static const Wafer__CheckpointState *origin_before(const Wafer__JobState *state, uint64_t step)
+{
+    const Wafer__CheckpointState *origin = state->origin;
+
+    for (size_t i = 0; i < state->n_older_origins && !state->weights_only && origin->step > step;
+         i++)
+        origin = state->older_origins[i];
+    return origin;
+}
+
 /* The state of the job after `step` steps. */
 static void train(struct world *world, const struct ledger_job *job, uint64_t step,
                   struct training *ret)
 {
-    const Wafer__CheckpointState *origin = job->state->origin;
+    const Wafer__CheckpointState *origin = origin_before(job->state, step);
     Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, job->spec.len, job->spec.data);
 
     training_init(ret, spec, job->index);
@@ -34,8 +46,10 @@ static void train(struct world *world, const struct ledger_job *job, uint64_t st
         free(resume.rng);
         training_done(&from);
     }
-    if (step >= ret->step)
-        training_run(ret, step - ret->step);
+    if (step < ret->step)
+        world_fail(world, "job %llu is at step %llu, before it began", (unsigned long long)job->id,
+                   (unsigned long long)step);
+    training_run(ret, step - ret->step);
     wafer__job_spec__free_unpacked(spec, NULL);
 }
 
