@@ -95,7 +95,8 @@ static int open_ssh(const struct command *command, unsigned wait_s, struct conne
                           &connection->client, diag);
     if (r != -EPIPE)
         return r;
-    exit = ssh_tell_end(command, connection->ssh);
+    /* One that was ending when we came back may have taken the connection with it. */
+    exit = ssh_tell_end(command, wait_s > 0, connection->ssh);
     connection->ssh = 0;
     return exit;
 }

@@ -99,7 +99,7 @@ static int wait_status(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : SSH_FAILED;
 }
 
-int ssh_tell_end(const struct command *command, pid_t pid)
+int ssh_tell_end(const struct command *command, bool retries, pid_t pid)
 {
     int status = wait_status(pid);
 
@@ -113,6 +113,8 @@ int ssh_tell_end(const struct command *command, pid_t pid)
                             "'%s' has no 'wafer' where ssh looks for programs: install it there",
                             command->ssh_host);
     case 0:
+        if (retries)
+            return -EPIPE;
         return message_fail(command, EXIT_UNREACHABLE, "the controller of '%s' went away",
                             command->ssh_host);
     default:
