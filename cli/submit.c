@@ -79,8 +79,21 @@ static int read_job_file(const struct command *command, const char *path, struct
 
 /* ---- flags that stand for --set ------------------------------------------------------------ */
 
+/* Flags whose value is the key's. */
+static const struct {
+    enum flag_id flag;
+    const char *key;
+} direct[] = {
+    { FLAG_NAME, "name" },         { FLAG_QUEUE, "queue" },
+    { FLAG_PRIORITY, "priority" }, { FLAG_LIMIT, "limit" },
+    { FLAG_ARRAY, "array" },       { FLAG_BEGIN, "begin" },
+    { FLAG_DEADLINE, "deadline" }, { FLAG_RESERVATION, "reservation" },
+};
+
+enum { SET_SYSTEMS = ELEMENTS(direct), SET_SYSTEMS_MIN, SET_AFTER, SETS };
+
 struct sets {
-    char *made[10]; /* what the flags stand for, before the user's own */
+    char *made[SETS]; /* what the flags stand for, before the user's own */
     const char **all;
 };
 
@@ -137,23 +150,14 @@ static int set_after(const struct command *command, char **ret)
 
 static int sets_make(const struct command *command, struct sets *ret)
 {
-    static const struct {
-        enum flag_id flag;
-        const char *key;
-    } direct[] = {
-        { FLAG_NAME, "name" },         { FLAG_QUEUE, "queue" },
-        { FLAG_PRIORITY, "priority" }, { FLAG_LIMIT, "limit" },
-        { FLAG_ARRAY, "array" },       { FLAG_BEGIN, "begin" },
-        { FLAG_DEADLINE, "deadline" }, { FLAG_RESERVATION, "reservation" },
-    };
-    size_t count = 0, made = ELEMENTS(direct);
+    size_t count = 0;
 
     for (size_t i = 0; i < ELEMENTS(direct); i++)
         if (command_has(command, direct[i].flag))
             ret->made[i] = text_format("%s=%s", direct[i].key, command->values[direct[i].flag]);
-    int exit = set_systems(command, &ret->made[made], &ret->made[made + 1]);
+    int exit = set_systems(command, &ret->made[SET_SYSTEMS], &ret->made[SET_SYSTEMS_MIN]);
     if (!exit)
-        exit = set_after(command, &ret->made[made + 2]);
+        exit = set_after(command, &ret->made[SET_AFTER]);
     if (exit)
         return exit;
 

@@ -255,15 +255,16 @@ int store_history_past(struct store *store, uint64_t job, const struct store_pas
                        void *userdata, struct diag *diag)
 {
     owned(sqlite3_finalize) sqlite3_stmt *statement = NULL;
-    int r = prepare(store,
-                    "WITH origin AS (SELECT * FROM submission WHERE job <= ?1"
-                    " ORDER BY job DESC LIMIT 1)"
-                    " SELECT time_us, 'JOB_HELD', NULL, sequence FROM origin"
-                    " WHERE ?1 < job + count AND text = 'held'"
-                    " UNION ALL SELECT time_us, kind, attempt, sequence FROM event WHERE job = ?1"
-                    " AND (attempt IS NOT NULL OR kind IN ('JOB_HELD', 'JOB_RELEASED', 'JOB_MOVED'))"
-                    " ORDER BY 4",
-                    &statement, diag);
+    int r =
+        prepare(store,
+                "WITH origin AS (SELECT * FROM submission WHERE job <= ?1"
+                " ORDER BY job DESC LIMIT 1)"
+                " SELECT time_us, 'JOB_HELD', NULL, sequence FROM origin"
+                " WHERE ?1 < job + count AND text = 'held'"
+                " UNION ALL SELECT time_us, kind, attempt, sequence FROM event WHERE job = ?1"
+                " AND (attempt IS NOT NULL OR kind IN ('JOB_HELD', 'JOB_RELEASED', 'JOB_MOVED'))"
+                " ORDER BY 4",
+                &statement, diag);
 
     if (r < 0)
         return r;
