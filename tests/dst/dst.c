@@ -1,10 +1,11 @@
 /* dst — the deterministic simulation tester.
  *
- *     dst [--seed N | --seeds A-B] [--steps N] [--verbose]
+ *     dst [--seed N | --seeds A-B] [--steps N] [--without GUARD] [--verbose]
  *
  * Each seed is a world with faults of its own (world.h). A seed that fails prints its newest events
- * and ends the program; the same seed fails the same way again. What a good run prints last is a
- * digest of all that happened in it. */
+ * and the command that repeats it, and ends the program; the same seed fails the same way again.
+ * What a good run prints last is a digest of all that happened in it; after several, how long they
+ * were under faults, and under how many of each kind. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,13 +30,35 @@ static void on_abort(int signal_number)
     raise(signal_number);
 }
 
-static void run(uint64_t seed, unsigned long steps, bool verbose)
+/* Of all worlds. */
+static struct {
+    int64_t faulty_us; /* cluster time; not the calm that follows, in which little happens */
+    unsigned long faults[FAULTS];
+} sums;
+
+static void add_up(void)
+{
+    sums.faulty_us += world.calm_us - START_US;
+    for (int i = 0; i < FAULTS; i++)
+        sums.faults[i] += world.fault_counts[i];
+}
+
+static void print_sums(unsigned long long worlds)
+{
+    printf("%llu worlds, %.1f h under faults:", worlds, (double)sums.faulty_us / (double)HOUR_US);
+    for (int i = 0; i < FAULTS; i++)
+        printf(" %s=%lu", fault_names[i], sums.faults[i]);
+    printf("\n");
+}
+
+static void run(uint64_t seed, unsigned long steps, enum guard without, bool verbose)
 {
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
 
-    world_init(&world, seed, verbose);
-    world_run(&world, steps);
+    world_init(&world, seed, steps, without, verbose);
+    world_run(&world);
+    add_up();
     digest_end(&world.digest, &digest);
     digest_hex(&digest, hex);
     printf("seed %llu: %lu events, %zu records, %llu jobs, %lu crashes, %lld s: %.16s\n",
@@ -47,19 +70,35 @@ static void run(uint64_t seed, unsigned long steps, bool verbose)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: dst [--seed N | --seeds A-B] [--steps N] [--verbose]\n");
+    fprintf(stderr,
+            "usage: dst [--seed N | --seeds A-B] [--steps N] [--without GUARD] [--verbose]\n"
+            "guards:");
+    for (int i = 0; i < GUARDS; i++)
+        fprintf(stderr, " %s", guard_names[i]);
+    fprintf(stderr, "\n");
     return EX_USAGE;
+}
+
+/* GUARDS: there is none of that name. */
+static enum guard guard_named(const char *name)
+{
+    int guard = 0;
+
+    while (guard < GUARDS && strcmp(guard_names[guard], name) != 0)
+        guard++;
+    return (enum guard)guard;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = { { "seed", required_argument, NULL, 's' },
-                                             { "seeds", required_argument, NULL, 'S' },
-                                             { "steps", required_argument, NULL, 'n' },
-                                             { "verbose", no_argument, NULL, 'v' },
-                                             { NULL, 0, NULL, 0 } };
+    static const struct option options[] = {
+        { "seed", required_argument, NULL, 's' },  { "seeds", required_argument, NULL, 'S' },
+        { "steps", required_argument, NULL, 'n' }, { "without", required_argument, NULL, 'w' },
+        { "verbose", no_argument, NULL, 'v' },     { NULL, 0, NULL, 0 }
+    };
     unsigned long long first = 1, last = 1;
     unsigned long steps = STEPS_DEFAULT;
+    enum guard without = GUARDS;
     bool verbose = false;
 
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -72,6 +111,11 @@ int main(int argc, char **argv)
                 last = strtoull(end + 1, &end, 10);
             break;
         case 'n': steps = strtoul(optarg, &end, 10); break;
+        case 'w':
+            without = guard_named(optarg);
+            if (without == GUARDS)
+                return usage();
+            break;
         case 'v': verbose = true; break;
         default: return usage();
         }
@@ -82,6 +126,8 @@ int main(int argc, char **argv)
         return usage();
     signal(SIGABRT, on_abort);
     for (unsigned long long seed = first; seed <= last; seed++)
-        run(seed, steps, verbose);
+        run(seed, steps, without, verbose);
+    if (first < last)
+        print_sums(last - first + 1);
     return EXIT_SUCCESS;
 }

@@ -28,6 +28,13 @@ const char *const fault_names[FAULTS] = {
     [FAULT_WEBHOOK] = "webhook",
 };
 
+const char *const guard_names[GUARDS] = {
+    [GUARD_FENCE] = "fence",
+    [GUARD_DURABLE] = "durable",
+    [GUARD_LEASE] = "lease",
+    [GUARD_DIGEST] = "digest",
+};
+
 void faults_init(struct world *world)
 {
     for (int i = 0; i < FAULTS; i++)
@@ -139,8 +146,10 @@ void fault_happens(struct world *world)
         return;
     enum fault fault = (enum fault)world_below(world, STRIKES);
     unsigned host = (unsigned)world_below(world, world->host_count);
-    if (world->faults[fault])
+    if (world->faults[fault]) {
+        world->fault_counts[fault]++;
         strike(world, fault, host);
+    }
     if (world_one_in(world, 4))
         controller_snapshot(world);
     world_add(world, FAULT, world_between(world, 1, 2 * world->fault_every_us));

@@ -410,7 +410,7 @@ static void io_done(struct world *world, struct event *event)
     if (io->type == AGENT_WRITE) {
         write_done(world, host, io, &effects);
     } else {
-        int r = vault_read(&world->vault, io->resume, &shards, &count);
+        int r = world_read_error(world, vault_read(&world->vault, io->resume, &shards, &count));
         if (r == -ENOENT)
             check_gone(world, io);
         agent_on_read(host->agent, world->now_us, io->job, io->term, io->epoch, r,

@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,15 @@ bool world_one_in(struct world *world, uint64_t n)
 
 bool world_faulty(struct world *world, enum fault fault, uint64_t n)
 {
-    return !world->calm && world->faults[fault] && world_one_in(world, n);
+    bool is = !world->calm && world->faults[fault] && world_one_in(world, n);
+
+    world->fault_counts[fault] += is;
+    return is;
+}
+
+int world_read_error(const struct world *world, int error)
+{
+    return error == -EBADMSG && world->without == GUARD_DIGEST ? 0 : error;
 }
 
 /* ---- what happened ---- */
@@ -57,8 +66,13 @@ void world_dump(const struct world *world)
 
     for (unsigned long i = first; i < world->trace_count; i++)
         fprintf(stderr, "# %s\n", world->trace[i % TRACE_LINES]);
-    fprintf(stderr, "# seed %llu fails after %lu events\n", (unsigned long long)world->seed,
-            world->events);
+    fprintf(stderr,
+            "# seed %llu fails after %lu events; again:\n# tests/dst/dst --seed %llu --steps %lu",
+            (unsigned long long)world->seed, world->events, (unsigned long long)world->seed,
+            world->step_limit);
+    if (world->without != GUARDS)
+        fprintf(stderr, " --without %s", guard_names[world->without]);
+    fprintf(stderr, " --verbose\n");
 }
 
 void world_fail(struct world *world, const char *format, ...)
@@ -201,11 +215,16 @@ void world_step(struct world *world)
     host_check(world);
 }
 
-void world_init(struct world *world, uint64_t seed, bool verbose)
+void world_init(struct world *world, uint64_t seed, unsigned long limit, enum guard without,
+                bool verbose)
 {
-    *world = (struct world){
-        .seed = seed, .verbose = verbose, .now_us = START_US, .next_request = 1, .next_key = 1
-    };
+    *world = (struct world){ .seed = seed,
+                             .step_limit = limit,
+                             .without = without,
+                             .verbose = verbose,
+                             .now_us = START_US,
+                             .next_request = 1,
+                             .next_key = 1 };
     digest_begin(&world->digest);
     random_init(&world->random, random_mix(seed));
     world->platforms[0] = platform_make("wafer-test", WAFER__PLATFORM__TARGET__wafer);
@@ -239,12 +258,12 @@ static bool somebody_is_frozen(const struct world *world)
     return frozen;
 }
 
-void world_run(struct world *world, unsigned long events)
+void world_run(struct world *world)
 {
     int64_t began_us = world->now_us, end_us;
     unsigned long at_once = 0;
 
-    while (world->events < events) {
+    while (world->events < world->step_limit) {
         world_step(world);
         at_once = world->now_us == began_us ? at_once + 1 : 0;
         began_us = world->now_us;

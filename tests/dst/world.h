@@ -100,6 +100,15 @@ enum fault {
     FAULTS,
 };
 
+/* What keeps a world right. One may be taken away, to see that what follows is noticed. */
+enum guard {
+    GUARD_FENCE,   /* what an agent says of an older epoch is not of the one that is */
+    GUARD_DURABLE, /* no effect leaves before its records are on the disk */
+    GUARD_LEASE,   /* a silent host is given up only once its lease must have ended */
+    GUARD_DIGEST,  /* what is read back is what was written */
+    GUARDS,
+};
+
 enum direction { TO_THE_CONTROLLER, TO_THE_AGENT };
 
 struct link {
@@ -192,11 +201,14 @@ struct watcher { /* one that watches the list of all jobs */
 
 struct world {
     uint64_t seed;
-    bool verbose, calm; /* calm: no more faults and no new work */
+    unsigned long step_limit; /* then calm */
+    enum guard without;       /* GUARDS: none is taken away */
+    bool verbose, calm;       /* calm: no more faults and no new work */
     struct random random;
     int64_t now_us, calm_us;
     unsigned long events, steps, crashes;
     bool faults[FAULTS]; /* which kinds this seed has */
+    unsigned long fault_counts[FAULTS];
     int64_t fault_every_us;
 
     struct event *heap;
@@ -223,10 +235,12 @@ struct world {
 };
 
 /* world.c */
-void world_init(struct world *world, uint64_t seed, bool verbose);
+/* With `limit` events, then calm. */
+void world_init(struct world *world, uint64_t seed, unsigned long limit, enum guard without,
+                bool verbose);
 void world_done(struct world *world);
-void world_run(struct world *world, unsigned long events); /* then heal, and wait for all jobs */
-void world_step(struct world *world);                      /* the next thing that happens */
+void world_run(struct world *world);  /* then heal, and wait for all jobs */
+void world_step(struct world *world); /* the next thing that happens */
 struct event *world_add(struct world *world, enum event_kind kind, int64_t delay_us);
 void world_trace(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -240,6 +254,8 @@ int64_t world_between(struct world *world, int64_t low, int64_t high); /* inclus
 bool world_one_in(struct world *world, uint64_t n);
 /* This kind of fault is on, and it happens here, once in `n` times. */
 bool world_faulty(struct world *world, enum fault fault, uint64_t n);
+/* What came of a read, for whoever heeds what its digests say. */
+int world_read_error(const struct world *world, int error);
 
 /* controller.c */
 void controller_start(struct world *world);
@@ -300,6 +316,7 @@ void watch_done(struct world *world);
 
 /* faults.c */
 extern const char *const fault_names[FAULTS];
+extern const char *const guard_names[GUARDS];
 void faults_init(struct world *world);
 void fault_happens(struct world *world);
 void fault_ends(struct world *world, const struct event *event);
