@@ -79,9 +79,10 @@ static bool is_met(Wafer__Job__After__Kind kind, const struct ledger_job *other)
     case WAFER__JOB__AFTER__KIND__afterok: return succeeded;
     case WAFER__JOB__AFTER__KIND__afterany: return other->ended;
     case WAFER__JOB__AFTER__KIND__afternotok: return other->ended && !succeeded;
-    /* The word that it began may have come with the word that it is done. */
+    /* The word that it began may have come with the word that it is done; or it was lost, once it
+     * had been heeded. */
     case WAFER__JOB__AFTER__KIND__afterstart:
-        return other->state->has_first_started_us || succeeded;
+        return other->state->has_first_started_us || succeeded || other->lost;
     default: return false;
     }
 }
