@@ -140,7 +140,7 @@ static void job_free(struct core *core, struct job *job)
     timer_clear(&core->timers, &job->timer);
     array_leave(core, job);
     map_remove(&core->jobs, job->state.id);
-    map_remove(&core->lost, job->state.id);
+    job_lost_forget(core, job->state.id);
     hash_replace(core, &job->hash, NULL);
     origins_count(core, &job->state, -1);
     job_state_done(&job->state);
@@ -525,6 +525,16 @@ static void delivery_change(struct core *core, const Wafer__Record *record)
     }
 }
 
+static bool covers_all(const struct core *core, const Wafer__Record *record)
+{
+    const struct lost *lost = job_lost(core, record->job_state->id);
+
+    for (size_t i = 0; i < lost->count; i++)
+        if (!core_isolation_covers(record, record->job_state->id, lost->sequences[i]))
+            return false;
+    return true;
+}
+
 static int apply_job(struct core *core, const Wafer__Record *record, struct diag *diag)
 {
     struct job *job = core_job(core, record->job_state->id);
@@ -544,9 +554,9 @@ static int apply_job(struct core *core, const Wafer__Record *record, struct diag
     if (job_has_systems(job) && !job_state_has_systems(record->job_state->state))
         account_charge(core, job, record->job_state);
     job_change(core, job, record->job_state, spec);
-    if (core_isolation_covers(record, job->state.id, job_lost(core, job))) {
+    if (job->unsure && covers_all(core, record)) {
         job->unsure = false;
-        map_remove(&core->lost, job->state.id);
+        job_lost_forget(core, job->state.id);
     }
     return 0;
 }
@@ -632,8 +642,13 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t id)
     if (!job || job_state_is_terminal(job->state.state))
         return;
     job->unsure = true;
-    if (job_lost(core, job) < sequence)
-        map_put(&core->lost, id, (void *)(uintptr_t)sequence);
+    struct lost *lost = job_lost(core, id);
+    if (!lost) {
+        lost = NEW(struct lost);
+        map_put(&core->lost, id, lost);
+    }
+    ARRAY_RESERVE(lost->sequences, lost->count, lost->capacity);
+    lost->sequences[lost->count++] = sequence;
     if (job_has_systems(job)) {
         Wafer__JobState next = job->state;
         next.state = WAFER__JOB__STATE__HELD;
@@ -644,9 +659,12 @@ void core_skip(struct core *core, uint64_t sequence, uint64_t id)
 
 bool core_isolation_covers(const Wafer__Record *record, uint64_t job, uint64_t sequence)
 {
-    /* One that does not say up to where is of a job that memory did not know. */
-    return record->kind == WAFER__RECORD_KIND__JOB_ISOLATED && record->job == job &&
-           (!record->has_lost || record->lost >= sequence);
+    if (record->kind != WAFER__RECORD_KIND__JOB_ISOLATED || record->job != job)
+        return false;
+    for (size_t i = 0; i < record->n_lost; i++)
+        if (record->lost[i] == sequence)
+            return true;
+    return record->n_lost == 0; /* of a job that memory did not know */
 }
 
 void core_record(struct core *core, Wafer__Record *draft)

@@ -124,7 +124,9 @@ static void on_unreadable(struct core *core, uint64_t id, uint64_t sequence)
         /* What it held is not known for sure. A higher epoch makes whatever still runs an orphan,
          * which its agent is told to kill; and an agent refuses systems that are not free. Whoever
          * lets the job go, it starts when a host that did not register has ended its lease. */
-        SET(&record, lost, job_lost(core, job));
+        struct lost *lost = job_lost(core, id);
+        record.n_lost = lost->count;
+        record.lost = lost->sequences;
         checkpoint_begun_lost(core, job);
         next = job->state;
         next.state = WAFER__JOB__STATE__HELD;

@@ -253,8 +253,8 @@ int core_apply(struct core *core, const Wafer__Record *record, struct diag *diag
  * replay, unless core_isolation_covers() holds of a later record. */
 void core_skip(struct core *core, uint64_t sequence, uint64_t job);
 
-/* Whether `record` isolated `job` when record `sequence` of it, or a later one, was lost already.
- * One that is beyond those, though it is older than the isolation, was relied on then. */
+/* Whether `record` isolated `job` when record `sequence` of it was lost already. One that was lost
+ * only since, though it is older than the isolation, is not covered: it was relied on then. */
 bool core_isolation_covers(const Wafer__Record *record, uint64_t job, uint64_t sequence);
 
 /* After replay: the new term, and every effect that may not have arrived. */

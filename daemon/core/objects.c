@@ -197,9 +197,18 @@ int64_t job_waiting_since_us(const struct job *job)
     return since_us ? since_us : job->state.submitted_us;
 }
 
-uint64_t job_lost(const struct core *core, const struct job *job)
+struct lost *job_lost(const struct core *core, uint64_t id)
 {
-    return (uintptr_t)map_get(&core->lost, job->state.id);
+    return map_get(&core->lost, id);
+}
+
+void job_lost_forget(struct core *core, uint64_t id)
+{
+    struct lost *lost = map_remove(&core->lost, id);
+
+    if (lost)
+        free(lost->sequences);
+    free(lost);
 }
 
 struct host *job_host(const struct core *core, const struct job *job)

@@ -178,6 +178,12 @@ struct job {
     bool unsure; /* in a replay: a record of it could not be read, and it is not isolated yet */
 };
 
+/* Records of an unsure job that could not be read. */
+struct lost {
+    uint64_t *sequences;
+    size_t count, capacity;
+};
+
 struct system {
     Wafer__SystemState state;
     struct hash hash;
@@ -332,7 +338,7 @@ struct core {
     /* live */
     struct spec *recent_spec; /* of `specs`: the last that a job came with; or NULL */
     struct map arrays, links; /* links: number -> host */
-    struct map lost;          /* id of an unsure job -> the last record of it that was lost */
+    struct map lost;          /* id of an unsure job -> struct lost */
     struct map dependents;    /* of dependencies.c, as the next */
     struct map dependencies;  /* id of a job -> of each in its state.after */
     struct news *news;        /* of this step, for them */
@@ -401,7 +407,8 @@ int64_t job_too_late_us(const struct job *job); /* attempts.c */
 int64_t job_limit_left_us(const struct job *job);
 bool job_has_systems(const struct job *job);
 int64_t job_waiting_since_us(const struct job *job);
-uint64_t job_lost(const struct core *core, const struct job *job); /* 0: nothing */
+struct lost *job_lost(const struct core *core, uint64_t id); /* NULL: nothing */
+void job_lost_forget(struct core *core, uint64_t id);
 /* schedule.c: of one pool (NULL: nothing), the most that one host has of each. */
 struct supply schedule_widest(const struct core *core, const struct pool *pool);
 bool system_is_healthy(const struct system *system); /* schedule.c: up, and not drained */

@@ -35,6 +35,7 @@ void ledger_done(struct ledger *ledger)
         wafer__job_state__free_unpacked(job->state, NULL);
         wafer__job__free_unpacked(job->view, NULL);
         free(job->checkpoints);
+        free(job->lost_now);
         free(job->spec.data);
         free(job);
     }
@@ -159,6 +160,17 @@ static const char *preempted(const struct ledger *ledger, const struct ledger_jo
     return NULL;
 }
 
+/* What it was isolated for is all that is lost of it. */
+static bool is_covered(const struct ledger_job *job, const Wafer__Record *isolation)
+{
+    size_t covered = 0;
+
+    for (size_t i = 0; i < job->lost_count; i++)
+        for (size_t k = 0; k < isolation->n_lost; k++)
+            covered += job->lost_now[i] == isolation->lost[k];
+    return covered == job->lost_count;
+}
+
 static const char *changed(struct ledger *ledger, const Wafer__Record *record)
 {
     const Wafer__JobState *next = record->job_state;
@@ -189,7 +201,7 @@ static const char *changed(struct ledger *ledger, const Wafer__Record *record)
         record->kind != WAFER__RECORD_KIND__JOB_GRANTED &&
         !(record->checkpoint && record->checkpoint->state == WAFER__CHECKPOINT__STATE__CORRUPT))
         return "a committed step fell";
-    if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED && record->lost >= job->lost)
+    if (record->kind == WAFER__RECORD_KIND__JOB_ISOLATED && is_covered(job, record))
         job->unsure = false;
     job->ended = job_state_is_terminal(next->state);
     wafer__job_state__free_unpacked(job->state, NULL);
@@ -203,9 +215,11 @@ void ledger_skip(struct ledger *ledger, uint64_t sequence, uint64_t id)
 
     if (!job)
         return;
-    job->unsure = true;
-    if (job->lost < sequence)
-        job->lost = sequence;
+    if (!job->unsure)
+        job->lost_count = 0;
+    job->unsure = job->lost = true;
+    ARRAY_RESERVE(job->lost_now, job->lost_count, job->lost_capacity);
+    job->lost_now[job->lost_count++] = sequence;
 }
 
 static bool is_before(const Wafer__CheckpointState *a, const Wafer__CheckpointState *b)

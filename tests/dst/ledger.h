@@ -18,10 +18,12 @@ struct ledger_job {
     Wafer__JobState *state; /* the newest */
     Wafer__Job *view;       /* once it has ended */
     bool ended;
-    bool unsure;   /* a record of it was lost: until it is isolated, others may say anything */
-    uint64_t lost; /* the last such record */
-    unsigned owed; /* notifications that were not acknowledged */
-    int told;      /* the last event that one of them is about; -1: none */
+    bool unsure;        /* a record of it was lost: until it is isolated, others may say anything */
+    bool lost;          /* such a record there was, at some time */
+    uint64_t *lost_now; /* those of an unsure job */
+    size_t lost_count, lost_capacity;
+    unsigned owed;                        /* notifications that were not acknowledged */
+    int told;                             /* the last event that one of them is about; -1: none */
     Wafer__CheckpointState **checkpoints; /* rising steps, then epochs; deleted ones are gone */
     size_t checkpoint_count, checkpoint_capacity;
 };
