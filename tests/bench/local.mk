@@ -37,7 +37,7 @@ tests/bench/loop_watch.so: tests/bench/loop_watch.c tests/bench/loop_watch.h
 
 # A table, and bench.json. On a quiet machine, or the figures are of what else runs.
 bench: all
-	$(MAKE) $(AM_MAKEFLAGS) $(tests_bench_programs) tests/bench/loop_watch.so
+	$(MAKE) $(AM_MAKEFLAGS) $(tests_bench_programs) tests/bench/loop_watch.so tests/dst/dst
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/bench/main.sh
 .PHONY: bench
 CLEANFILES += bench.json tests/bench/loop_watch.so $(tests_bench_programs)

@@ -177,6 +177,12 @@ if [ -n "$traces" ]; then
     cpu_of curie "$top_builddir/wafer-replay" --ties submit-first "$traces/CEA-Curie-2011.rebuilt.swf.gz" --systems 80640
 fi
 
+say 'simulated worlds'
+"$top_builddir/tests/dst/dst" --seeds 1-40 >"$dir/worlds" || die 'a simulated world fails: tests/dst/dst --seeds 1-40'
+sed -n 's/^[0-9]* worlds, \([0-9.]*\) h .*/dst_hours \1/p' "$dir/worlds" >>"$results"
+sed -n 's/^seed .*: \([0-9]*\) events.*/\1/p' "$dir/worlds" | awk '{ n += $1 } END { print "dst_events", n }' >>"$results"
+cpu_of dst "$top_builddir/tests/dst/dst" --seeds 1-40
+
 say 'training steps, and the machine again'
 keep '' "$here/steps" "$jobs/null.yaml"
 keep again_ "$here/limits" "$dir" "$jobs/null.yaml"
@@ -218,6 +224,8 @@ if [ -n "$traces" ]; then
 else
     echo "# replay figures are left out: WAFERD_ORACLE_DIR is not set" >&2
 fi
+figure dst_hours_per_hour "$(calc 'dst_hours * 3600 / dst_cpu_s')" h/h null \
+    "40 worlds under faults and their calm, CPU time; $(calc 'dst_events / dst_cpu_s') events/s"
 figure loop_block_max_ms "$(value submit_loop_block_ms)" ms "$(best fdatasync_p99_ms)" \
     "of $(value submit_loop_turns) turns while 90,000 jobs came; CPU alone $(value submit_loop_block_cpu_ms); null jobs $(value null_loop_block_ms) (CPU $(value null_loop_block_cpu_ms)), ls $(value ls_loop_block_ms) (CPU $(value ls_loop_block_cpu_ms)); limit: 99th percentile of a sync"
 figure fdatasync_per_s "$synced" syncs/s null "append 4 KiB; median $(value fdatasync_median_ms) ms before, $(value again_fdatasync_median_ms) after"

@@ -45,7 +45,7 @@ static void add_up(void)
 
 static void print_sums(unsigned long long worlds)
 {
-    printf("%llu worlds, %.1f h under faults:", worlds, (double)sums.faulty_us / (double)HOUR_US);
+    printf("%llu worlds, %.3f h under faults:", worlds, (double)sums.faulty_us / (double)HOUR_US);
     for (int i = 0; i < FAULTS; i++)
         printf(" %s=%lu", fault_names[i], sums.faults[i]);
     printf("\n");
