@@ -452,8 +452,9 @@ bool dependencies_read(struct request *request, const Wafer__JobSpec *spec,
         states[i] = NEW(Wafer__DependencyState);
         wafer__dependency_state__init(states[i]);
         if (!read_one(request, spec->after[i], i, states[i])) {
+            owned(free) char *field = text_format("after[%zu]", i);
             dependencies_free(states, i + 1);
-            refuse_unknown(request);
+            refuse(request, 0, "E_DENIED", EXIT_DENIED, field, text_copy(NO_SUCH_JOB));
             return false;
         }
     }

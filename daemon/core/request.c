@@ -107,8 +107,7 @@ void refuse(struct request *request, uint64_t job, const char *code, uint32_t ex
 
 void refuse_unknown(struct request *request)
 {
-    refuse(request, 0, "E_DENIED", EXIT_DENIED, NULL,
-           text_copy("no such job, or not one that you may act on"));
+    refuse(request, 0, "E_DENIED", EXIT_DENIED, NULL, text_copy(NO_SUCH_JOB));
 }
 
 void answer_view(struct request *request, Wafer__Job *view)

@@ -29,6 +29,8 @@ void answer_error(struct request *request, const char *code, uint32_t exit, cons
 /* Refuse with a record. Takes `message`; `job` 0: about none. */
 void refuse(struct request *request, uint64_t job, const char *code, uint32_t exit,
             const char *field, char *message);
+/* What is not there and what one may not know of are told alike. */
+#define NO_SUCH_JOB "no such job, or not one that you may act on"
 void refuse_unknown(struct request *request);
 void answer_view(struct request *request, Wafer__Job *view); /* takes it */
 void answer_job(struct request *request, const struct job *job);

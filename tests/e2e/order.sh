@@ -40,7 +40,8 @@ array=$(submit --array 0-3 "$folder/short.yaml") && rest=$(submit --after "after
     run 0 wait "$rest" && run 0 wait "$last" && again=$(submit --after "afterany:$array" "$folder/short.yaml") &&
     run 0 wait "$again"
 ok 'after a whole array, while it runs and when it is history'
-run 77 submit --after afterok:9999 "$folder/short.yaml" && err_has 'no such job' &&
+run 77 submit --after "afterany:$again,afterok:9999" "$folder/short.yaml" && err_has 'after[1]: no such job' &&
+    run 77 submit --after "afterok:${array}_9" "$folder/short.yaml" && err_has 'after[0]' &&
     run 64 submit --after 7 "$folder/short.yaml" && run 65 submit --after soon:7 "$folder/short.yaml" &&
     err_has 'after[0]'
 ok 'jobs that are not there and kinds that do not exist are refused'
