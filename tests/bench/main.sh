@@ -46,11 +46,11 @@ keep() {
 value() { awk -v name="$1" '$1 == name { last = $2 } END { print last }' "$results"; }
 calc() {
     awk -v text="$1" '{ value[$1] = $2 } END {
-        while (match(text, /[a-z][a-z0-9_]*/)) {
-            name = substr(text, RSTART, RLENGTH)
-            text = substr(text, 1, RSTART - 1) value[name] substr(text, RSTART + RLENGTH)
+        while (match(text, /[a-z][a-z0-9_]*/)) { # a value may have an e of its own: 1.2e+06
+            done = done substr(text, 1, RSTART - 1) value[substr(text, RSTART, RLENGTH)]
+            text = substr(text, RSTART + RLENGTH)
         }
-        print text }' "$results" | { read -r sum && awk "BEGIN { printf \"%.6g\", $sum }"; }
+        print done text }' "$results" | { read -r sum && awk "BEGIN { printf \"%.6g\", $sum }"; }
 }
 median() { awk -v name="$1" '$1 == name { print $2 }' "$results" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 spread() { awk -v name="$1" '$1 == name { print $2 }' "$results" | sort -g | awk 'NR == 1 { least = $1 } { most = $1 } END { printf "%.0f to %.0f", least, most }'; }
