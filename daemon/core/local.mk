@@ -29,6 +29,7 @@ libcore_a_SOURCES = \
   daemon/core/request_quota.c \
   daemon/core/request_reserve.c \
   daemon/core/request_show.c \
+  daemon/core/request_resume.c \
   daemon/core/request_submit.c \
   daemon/core/request_update.c \
   daemon/core/quotas.c daemon/core/quotas.h \
@@ -42,6 +43,7 @@ libcore_a_SOURCES = \
   daemon/core/scheduler.c daemon/core/scheduler.h daemon/core/scheduler_inside.h \
   daemon/core/score.c daemon/core/score.h \
   daemon/core/state.h \
+  daemon/core/submission.h \
   daemon/core/timers.c daemon/core/timers.h \
   daemon/core/trace.c daemon/core/trace.h \
   daemon/core/view.c \

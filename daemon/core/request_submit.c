@@ -1,4 +1,4 @@
-/* New jobs: submitted, or resumed from one that has ended. */
+/* New jobs: `wafer submit`. */
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -8,11 +8,9 @@
 #include "core/dependencies.h"
 #include "core/request.h"
 #include "core/reserved.h"
+#include "core/submission.h"
 
-/* ---- submit ---- */
-
-/* *ret_bytes are the caller's. */
-static ProtobufCBinaryData pack(const Wafer__JobSpec *spec, uint8_t **ret_bytes)
+ProtobufCBinaryData submission_pack(const Wafer__JobSpec *spec, uint8_t **ret_bytes)
 {
     size_t length = wafer__job_spec__get_packed_size(spec);
 
@@ -21,14 +19,13 @@ static ProtobufCBinaryData pack(const Wafer__JobSpec *spec, uint8_t **ret_bytes)
     return (ProtobufCBinaryData){ length, *ret_bytes };
 }
 
-static uint64_t key_hash(uid_t uid, const char *key)
+uint64_t submission_key_hash(uid_t uid, const char *key)
 {
     owned(free) char *text = text_format("%u:%s", (unsigned)uid, key);
     return hash64(text, strlen(text)) & UINT64_MAX >> 1;
 }
 
-/* A repeated request gets the job that it made the first time. True: it was answered. */
-static bool answer_key(struct request *request, const char *text, uint64_t hash, uint64_t body)
+bool submission_is_known(struct request *request, const char *text, uint64_t hash, uint64_t body)
 {
     const struct key *key = core_key(request->core, hash);
 
@@ -53,28 +50,7 @@ static bool answer_key(struct request *request, const char *text, uint64_t hash,
     return true;
 }
 
-struct submission {
-    const struct job_terms *terms;
-    ProtobufCBinaryData packed;
-    bool checked; /* the spec, by the rules of the schema */
-    const char *key;
-    uint64_t key_hash, body_hash;
-    bool held;
-    uint64_t lineage, resumed_from; /* 0: its own; none */
-    const Wafer__CheckpointState *origin;
-    Wafer__CheckpointState **older_origins; /* to fall back on */
-    size_t older_origin_count;
-    bool weights_only;
-    uint32_t systems_count; /* 0: as in the spec */
-    const char *queue;      /* NULL: as in the spec */
-    Wafer__DependencyState **after;
-    size_t after_count;
-    const uint32_t *array_index; /* of the one element that goes on; NULL: all that the spec has */
-};
-
-/* The state that the job begins with; borrows of the submission. */
-static Wafer__JobState first_state(const struct request *request,
-                                   const struct submission *submission)
+Wafer__JobState submission_state(const struct request *request, const struct submission *submission)
 {
     Wafer__JobState state = WAFER__JOB_STATE__INIT;
 
@@ -111,11 +87,11 @@ static char *submission_warning(struct core *core, const struct job *job)
     return meter_warning(core, &party);
 }
 
-static void submit(struct request *request, const struct submission *submission)
+void submission_make(struct request *request, const struct submission *submission)
 {
     struct core *core = request->core;
     Wafer__Record record = WAFER__RECORD__INIT;
-    Wafer__JobState state = first_state(request, submission);
+    Wafer__JobState state = submission_state(request, submission);
     Wafer__KeyState key = WAFER__KEY_STATE__INIT;
     const struct job_terms *terms = submission->terms;
     uint8_t digest[DIGEST_BYTES] = { 0 }; /* of the spec: the job's own once it is applied */
@@ -171,8 +147,8 @@ bool priority_is_allowed(struct request *request, uint64_t job, const struct job
 
 /* Whether the rules let the caller make this job. What he may not is said plainly: it is about
  * himself alone. */
-static bool may_submit(struct request *request, const Wafer__JobSpec *spec,
-                       const struct job_terms *terms)
+bool submission_is_permitted(struct request *request, const Wafer__JobSpec *spec,
+                             const struct job_terms *terms)
 {
     struct object object = { .owner = request->uid,
                              .project = spec->project,
@@ -195,7 +171,7 @@ static bool may_submit(struct request *request, const Wafer__JobSpec *spec,
         request, 0, terms, rights_permit(request->rights, WAFER__ROLE__ACTION__urgent, &object));
 }
 
-static bool class_fits(struct request *request, const struct pool *pool, Wafer__Label__Level level)
+bool pool_takes_class(struct request *request, const struct pool *pool, Wafer__Label__Level level)
 {
     if (pool_takes(pool, level))
         return true;
@@ -304,7 +280,7 @@ static bool may_use_reservation(struct request *request, const struct pool *pool
 static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
                         const struct job_terms *terms)
 {
-    if (!may_submit(request, spec, terms))
+    if (!submission_is_permitted(request, spec, terms))
         return false;
     if (terms->queue && !core_pool(request->core, terms->queue)) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "queue",
@@ -314,7 +290,8 @@ static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
     }
     const struct pool *pool =
         terms->queue ? core_pool(request->core, terms->queue) : &request->core->pools[0];
-    if (!class_fits(request, pool, terms->level) || !may_use_reservation(request, pool, terms))
+    if (!pool_takes_class(request, pool, terms->level) ||
+        !may_use_reservation(request, pool, terms))
         return false;
     if (terms->max_cost_micro && strcmp(spec->stop->max_cost->currency, pool->currency) != 0) {
         refuse(request, 0, "E_FIELD", EX_DATAERR, "stop.max_cost",
@@ -335,9 +312,8 @@ static bool site_allows(struct request *request, const Wafer__JobSpec *spec,
     return true;
 }
 
-/* The verified one at `step`, of that epoch (0: the newest), of `count` by rising steps. */
-static const Wafer__CheckpointState *choose(Wafer__CheckpointState *const *checkpoints,
-                                            size_t count, uint64_t step, uint64_t epoch)
+const Wafer__CheckpointState *checkpoint_choose(Wafer__CheckpointState *const *checkpoints,
+                                                size_t count, uint64_t step, uint64_t epoch)
 {
     for (size_t i = count; i-- > 0;)
         if (checkpoints[i]->state == WAFER__CHECKPOINT__STATE__VERIFIED &&
@@ -346,13 +322,13 @@ static const Wafer__CheckpointState *choose(Wafer__CheckpointState *const *check
     return NULL;
 }
 
-static const Wafer__CheckpointState *choose_live(const struct job *job, uint64_t step,
-                                                 uint64_t epoch)
+const Wafer__CheckpointState *checkpoint_verified(const struct job *job, uint64_t step,
+                                                  uint64_t epoch)
 {
     size_t count;
     owned(free) Wafer__CheckpointState **states = checkpoint_states(job, &count);
 
-    return choose(states, count, step, epoch);
+    return checkpoint_choose(states, count, step, epoch);
 }
 
 /* "JOB@STEP": a verified checkpoint of a job that the caller may read, for one of class `level`.
@@ -376,9 +352,9 @@ static const Wafer__CheckpointState *named_checkpoint(struct request *request, c
     if (known && !class_covers(request, level, job ? job->spec->terms.level : facts->view->class_))
         return NULL;
     if (known && job)
-        found = choose_live(job, step, epoch);
+        found = checkpoint_verified(job, step, epoch);
     else if (known)
-        found = choose(facts->checkpoints, facts->checkpoint_count, step, epoch);
+        found = checkpoint_choose(facts->checkpoints, facts->checkpoint_count, step, epoch);
     if (!known)
         refuse_unknown(request);
     else if (!found)
@@ -388,8 +364,8 @@ static const Wafer__CheckpointState *named_checkpoint(struct request *request, c
     return found;
 }
 
-static bool nothing_to_do(struct request *request, const struct job_terms *terms,
-                          const Wafer__CheckpointState *from)
+bool nothing_to_do(struct request *request, const struct job_terms *terms,
+                   const Wafer__CheckpointState *from)
 {
     if (!from || from->step < terms->max_steps)
         return false;
@@ -399,9 +375,8 @@ static bool nothing_to_do(struct request *request, const struct job_terms *terms
     return true;
 }
 
-/* Whom a new job would be counted for. */
-static struct quota_party party_of(const struct request *request, const Wafer__JobSpec *spec,
-                                   const char *queue)
+struct quota_party submission_party(const struct request *request, const Wafer__JobSpec *spec,
+                                    const char *queue)
 {
     return (struct quota_party){ .uid = request->uid,
                                  .project = spec->project,
@@ -429,17 +404,11 @@ static bool find_origin(struct request *request, const struct job_terms *terms,
     return true;
 }
 
-static void spec_freep(Wafer__JobSpec **spec)
-{
-    if (*spec)
-        wafer__job_spec__free_unpacked(*spec, NULL);
-}
-
 /* A copy with the limit that a job without one gets; NULL: it has one, or gets none. */
 static Wafer__JobSpec *complete(const struct request *request, const Wafer__JobSpec *spec,
                                 const char *queue)
 {
-    const struct quota_party party = party_of(request, spec, queue);
+    const struct quota_party party = submission_party(request, spec, queue);
     int64_t limit_us = spec->limit ? 0 : quotas_default_limit_us(request->core, &party);
 
     if (!limit_us)
@@ -449,12 +418,11 @@ static Wafer__JobSpec *complete(const struct request *request, const Wafer__JobS
     return completed;
 }
 
-/* False: refused. */
-static bool quotas_allow_new(struct request *request, const Wafer__JobSpec *spec, const char *queue,
-                             const struct submission *submission)
+bool submission_is_within(struct request *request, const Wafer__JobSpec *spec, const char *queue,
+                          const struct submission *submission)
 {
     const struct job_terms *terms = submission->terms;
-    const struct quota_party party = party_of(request, spec, queue);
+    const struct quota_party party = submission_party(request, spec, queue);
     bool is_array = !submission->array_index && terms->array_first <= terms->array_last;
     const struct quota_demand demand = {
         .systems = submission->systems_count ? submission->systems_count : terms->systems_count,
@@ -471,7 +439,7 @@ static bool read_submission(struct request *request, const Wafer__JobSpec *spec,
 {
     const struct job_terms *terms = submission->terms;
 
-    return quotas_allow_new(request, spec, spec->queue, submission) &&
+    return submission_is_within(request, spec, spec->queue, submission) &&
            deadline_is_ahead(request, 0, terms, terms->limit_us ? terms->limit_us : INT64_MAX) &&
            find_origin(request, terms, submission) &&
            dependencies_read(request, spec, &submission->after, &submission->after_count);
@@ -486,7 +454,7 @@ void on_submit(struct request *request)
                                      .held = asked->has_hold && asked->hold };
 
     owned(free) uint8_t *bytes = NULL;
-    const ProtobufCBinaryData packed = pack(asked->spec, &bytes);
+    const ProtobufCBinaryData packed = submission_pack(asked->spec, &bytes);
     submission.packed = packed;
     if (!schema_allows(request, asked->spec, packed))
         return;
@@ -495,9 +463,9 @@ void on_submit(struct request *request)
     if (!site_allows(request, asked->spec, &terms))
         return;
     if (asked->key) {
-        submission.key_hash = key_hash(request->uid, asked->key);
+        submission.key_hash = submission_key_hash(request->uid, asked->key);
         submission.body_hash = hash64(bytes, packed.len);
-        if (answer_key(request, asked->key, submission.key_hash, submission.body_hash))
+        if (submission_is_known(request, asked->key, submission.key_hash, submission.body_hash))
             return;
     }
     /* Who asks again hears of his job, whatever the time and the limits are by now. */
@@ -505,11 +473,11 @@ void on_submit(struct request *request)
     owned(free) uint8_t *completed_bytes = NULL;
     if (completed) {
         job_terms(completed, &terms);
-        submission.packed = pack(completed, &completed_bytes);
+        submission.packed = submission_pack(completed, &completed_bytes);
     }
     if (!read_submission(request, asked->spec, &submission))
         return;
-    submit(request, &submission);
+    submission_make(request, &submission);
     dependencies_free(submission.after, submission.after_count);
 }
 
@@ -519,7 +487,7 @@ bool plan_read(struct request *request, const Wafer__JobSpec *spec, struct plann
     struct submission submission = { .terms = &terms };
     owned(spec_free) Wafer__JobSpec *completed = complete(request, spec, spec->queue);
     owned(free) uint8_t *bytes = NULL;
-    const ProtobufCBinaryData packed = pack(completed ? completed : spec, &bytes);
+    const ProtobufCBinaryData packed = submission_pack(completed ? completed : spec, &bytes);
 
     if (!schema_allows(request, spec, packed))
         return false;
@@ -531,336 +499,4 @@ bool plan_read(struct request *request, const Wafer__JobSpec *spec, struct plann
                              .after = submission.after,
                              .after_count = submission.after_count };
     return true;
-}
-
-/* ---- resume ---- */
-
-/* `from` of a resume: auto, STEP or JOB@STEP of the same job. -EINVAL after an answer. */
-static int resume_step(struct request *request, uint64_t job, const char *from, bool *ret_any,
-                       uint64_t *ret_step, uint64_t *ret_epoch)
-{
-    uint64_t named = job;
-    char *end;
-
-    *ret_any = !from || strcmp(from, "auto") == 0;
-    *ret_step = *ret_epoch = 0;
-    if (*ret_any)
-        return 0;
-    if (*from >= '0' && *from <= '9' && !strchr(from, '@')) {
-        *ret_step = strtoull(from, &end, 10);
-        if (!*end)
-            return 0;
-    } else if (checkpoint_target_parse(from, &named, ret_step, ret_epoch) == 0 && named == job) {
-        return 0;
-    }
-    refuse(request, job, "E_FIELD", EX_DATAERR, "from",
-           text_format("'%s' is neither auto, nor a step, nor a checkpoint of job %llu", from,
-                       (unsigned long long)job));
-    return -1;
-}
-
-/* What the new job starts from: the one that is named, and no other; or, when the choice is left to
- * us, the newest good one, with older ones to fall back on. False: answered. */
-static bool find_start(struct request *request, const Wafer__JobState *ended,
-                       Wafer__CheckpointState *const *checkpoints, size_t count,
-                       struct origins *origins, struct submission *submission)
-{
-    uint64_t step, epoch;
-    bool any;
-
-    if (resume_step(request, ended->id, request->message->resume->from, &any, &step, &epoch) < 0)
-        return false;
-    if (!any) {
-        submission->origin = choose(checkpoints, count, step, epoch);
-        if (!submission->origin)
-            refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
-                   text_format("job %llu has no verified checkpoint at step %llu",
-                               (unsigned long long)ended->id, (unsigned long long)step));
-        return submission->origin;
-    }
-    origins_of(request->core, ended, checkpoints, count, origins);
-    if (origins->count) {
-        submission->origin = origins->states[0];
-        submission->older_origins = origins->states + 1;
-        submission->older_origin_count = origins->count - 1;
-        submission->weights_only = origins->weights_only;
-    } else if (ended->origin) {
-        refuse(request, ended->id, "E_CHECKPOINT", EX_DATAERR, "from",
-               text_format("job %llu has no good checkpoint left, and what it started from is gone "
-                           "or damaged: submit it anew to begin at step 0",
-                           (unsigned long long)ended->id));
-        return false;
-    }
-    return true;
-}
-
-static Wafer__Plan__Resumption *resumption_new(const Wafer__JobState *state,
-                                               const Wafer__CheckpointState *from, uint64_t step)
-{
-    Wafer__Plan__Resumption *resumption = NEW(Wafer__Plan__Resumption);
-
-    wafer__plan__resumption__init(resumption);
-    resumption->job = state->id;
-    resumption->as_new_job = job_state_is_terminal(state->state);
-    if (from) {
-        SET(resumption, from_job, from->job);
-        SET(resumption, from_step, from->step);
-    }
-    uint64_t start = from ? from->step : 0;
-    SET(resumption, steps_lost, step > start ? step - start : 0);
-    return resumption;
-}
-
-static void plan_resume_ended(struct request *request, const Wafer__JobState *ended,
-                              const struct submission *submission)
-{
-    const Wafer__JobState state = first_state(request, submission);
-    uint64_t step = ended->has_final_step ? ended->final_step : ended->committed_step;
-    Wafer__Plan__Resumption *resumption = resumption_new(ended, submission->origin, step);
-
-    if (submission->weights_only) {
-        SET(resumption, weights_only, true);
-        SET(resumption, steps_lost, step);
-    }
-    answer_plan(request, submission->packed, &state, resumption);
-}
-
-static void resume_ended(struct request *request, const Wafer__JobState *ended,
-                         ProtobufCBinaryData packed, Wafer__CheckpointState *const *checkpoints,
-                         size_t count)
-{
-    const Wafer__ResumeRequest *asked = request->message->resume;
-    struct job_terms terms;
-    struct submission submission = { .terms = &terms,
-                                     .packed = packed,
-                                     .key = asked->key,
-                                     .lineage = ended->lineage,
-                                     .resumed_from = ended->id,
-                                     .systems_count = asked->systems,
-                                     .array_index =
-                                         ended->has_array_index ? &ended->array_index : NULL,
-                                     .queue = asked->pool ? asked->pool : ended->queue };
-    struct origins origins;
-
-    if (!find_start(request, ended, checkpoints, count, &origins, &submission))
-        return;
-    owned(spec_free) Wafer__JobSpec *spec = wafer__job_spec__unpack(NULL, packed.len, packed.data);
-    owned(free) uint8_t *bytes = NULL;
-    if (!spec) {
-        refuse(request, ended->id, "E_INTERNAL", EX_SOFTWARE, NULL,
-               text_copy("what the job was submitted with cannot be read"));
-        return;
-    }
-    job_terms(spec, &terms);
-    if (asked->key) {
-        submission.key_hash = key_hash(request->uid, asked->key);
-        submission.body_hash = hash64(packed.data, packed.len) ^ ended->id;
-    }
-    const char *queue = submission.queue ? submission.queue : terms.queue;
-    const struct quota_party party = party_of(request, spec, queue);
-    if (!may_submit(request, spec, &terms) ||
-        (party.pool && !class_fits(request, party.pool, terms.level)) ||
-        (asked->key && answer_key(request, asked->key, submission.key_hash, submission.body_hash)))
-        return;
-    if (!spec->limit && quotas_default_limit_us(request->core, &party)) {
-        quotas_set_limit(spec, quotas_default_limit_us(request->core, &party));
-        job_terms(spec, &terms);
-        submission.packed = pack(spec, &bytes);
-    }
-    if (quotas_allow_new(request, spec, queue, &submission) &&
-        (submission.weights_only || !nothing_to_do(request, &terms, submission.origin))) {
-        if (asked->plan)
-            plan_resume_ended(request, ended, &submission);
-        else
-            submit(request, &submission);
-    }
-}
-
-/* Other systems, or another queue, must be within what there may be. False: refused. */
-static bool resume_is_within(struct request *request, const struct job *job)
-{
-    const Wafer__ResumeRequest *asked = request->message->resume;
-    struct quota_party party = job_party(request->core, job);
-    const struct quota_demand demand = {
-        .systems = asked->has_systems ? asked->systems
-                   : asked->pool      ? job_systems_wanted(job)
-                                      : 0,
-        .limit_us = asked->pool ? job->spec->terms.limit_us : 0,
-    };
-
-    if (asked->pool)
-        party.pool = core_pool(request->core, asked->pool);
-    return quotas_allow(request, job->state.id, &party, &demand);
-}
-
-/* `next`: as it would wait then. */
-static void plan_resume_live(struct request *request, struct job *job, const Wafer__JobState *next,
-                             const Wafer__CheckpointState *from)
-{
-    Wafer__Plan__Resumption *resumption = resumption_new(&job->state, from, job_step(job));
-
-    if (job_has_systems(job)) {
-        resumption->stops_attempt = true;
-        answer_plan_of_running(request, job, resumption);
-    } else {
-        answer_plan(request, (ProtobufCBinaryData){ job->spec->length, job->spec->packed }, next,
-                    resumption);
-    }
-}
-
-static void resume_live(struct request *request, struct job *job)
-{
-    const Wafer__ResumeRequest *asked = request->message->resume;
-    Wafer__JobState next = job->state;
-    uint64_t step, epoch, id = job->state.id;
-    bool any;
-
-    if (resume_step(request, id, asked->from, &any, &step, &epoch) < 0)
-        return;
-    if (asked->pool &&
-        !class_fits(request, core_pool(request->core, asked->pool), job->spec->terms.level))
-        return;
-    if (!any && !choose_live(job, step, epoch)) {
-        refuse(request, id, "E_CHECKPOINT", EX_DATAERR, "from",
-               text_format("job %llu has no verified checkpoint at step %llu",
-                           (unsigned long long)id, (unsigned long long)step));
-        return;
-    }
-    if (!resume_is_within(request, job))
-        return;
-    bool plans = asked->has_plan && asked->plan;
-    if (job_has_systems(job) && !plans)
-        requeue(request, job, "resume");
-    next = job->state;
-    UNSET(&next, resume_from_step);
-    UNSET(&next, resume_from_epoch);
-    UNSET(&next, resume_asked_epoch);
-    if (!any) {
-        SET(&next, resume_from_step, step);
-        SET(&next, resume_from_epoch, epoch);
-        SET(&next, resume_asked_epoch, job->state.epoch);
-    }
-    if (asked->has_systems)
-        SET(&next, systems_count, asked->systems);
-    if (!job_has_systems(job)) {
-        next.state = WAFER__JOB__STATE__PENDING;
-        UNSET(&next, held_by_admin);
-        job_end_back_off(&next);
-        if (asked->pool)
-            next.queue = asked->pool;
-    } else if (asked->pool) {
-        next.next_queue = asked->pool; /* its systems are of the old one until they are free */
-    }
-    if (plans) {
-        const Wafer__CheckpointState *newest = checkpoint_to_resume(job);
-        plan_resume_live(request, job, &next,
-                         !any     ? choose_live(job, step, epoch)
-                         : newest ? newest
-                                  : origin_to_resume(job));
-        return;
-    }
-    if (asked->has_move && asked->move) {
-        owned(free) char *text =
-            text_format("to pool %s%s%s", asked->pool, asked->reason ? ": " : "",
-                        asked->reason ? asked->reason : "");
-        record_change(request, WAFER__RECORD_KIND__JOB_MOVED, job, &next, text);
-    } else {
-        record_change(request, WAFER__RECORD_KIND__JOB_RELEASED, job, &next, "resume");
-    }
-    answer_job(request, job);
-}
-
-/* The pool that a fallback or a return goes to; NULL: answered. */
-static const char *move_pool(struct request *request, const struct job *job)
-{
-    const Wafer__ResumeRequest *asked = request->message->resume;
-    const Wafer__FallbackSpec *spec = job->spec->message->fallback;
-    const struct pool *now = job_pool(request->core, job);
-    const char *pool = asked->pool;
-
-    if (!pool && asked->move == WAFER__RESUME_REQUEST__MOVE__fallback)
-        pool = spec ? spec->pool : NULL;
-    else if (!pool)
-        pool = job->spec->terms.queue ? job->spec->terms.queue : request->core->pools[0].name;
-    if (!pool)
-        refuse(request, job->state.id, "E_FIELD", EX_DATAERR, "pool",
-               text_copy("the job names no fallback pool: --pool NAME does"));
-    else if (now && strcmp(now->name, pool) == 0 && !job->state.next_queue)
-        refuse(
-            request, job->state.id, "E_STATE", EXIT_STATE, NULL,
-            text_format("job %llu is in pool %s already", (unsigned long long)job->state.id, pool));
-    else
-        return pool;
-    return NULL;
-}
-
-/* The same as a resume, with the pool filled in. */
-static void move(struct request *request, struct job *job)
-{
-    Wafer__Request message = *request->message;
-    Wafer__ResumeRequest resume = *request->message->resume;
-
-    resume.pool = (char *)move_pool(request, job);
-    if (!resume.pool)
-        return;
-    message.resume = &resume;
-    request->message = &message;
-    if (!core_pool(request->core, resume.pool))
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "pool",
-               text_format("there is no pool '%s' here", resume.pool));
-    else
-        resume_live(request, job);
-}
-
-void on_resume(struct request *request)
-{
-    const Wafer__ResumeRequest *asked = request->message->resume;
-    const struct facts *facts;
-    struct job *job = seen_target(request, asked->target, &facts);
-
-    if (!job && !facts)
-        return;
-    if (asked->pool && !core_pool(request->core, asked->pool)) {
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "pool",
-               text_format("there is no pool '%s' here", asked->pool));
-        return;
-    }
-    if (asked->has_systems && (asked->systems < 1 || asked->systems > LIMIT_SYSTEMS)) {
-        refuse(request, 0, "E_FIELD", EX_DATAERR, "systems",
-               text_format("%u is not between 1 and %d", asked->systems, LIMIT_SYSTEMS));
-        return;
-    }
-    bool moves = asked->has_move && asked->move;
-    if (moves && (facts || job_state_is_terminal(job->state.state))) {
-        refuse(
-            request, facts ? facts->state->id : job->state.id, "E_ENDED", EXIT_STATE, NULL,
-            text_copy("it has ended: 'wafer resume --pool' goes on from its checkpoint, as a new "
-                      "job"));
-        return;
-    }
-    if (facts) {
-        resume_ended(request, facts->state, facts->spec, facts->checkpoints,
-                     facts->checkpoint_count);
-        return;
-    }
-    if (!job_state_is_terminal(job->state.state)) {
-        if (job->state.state == WAFER__JOB__STATE__HELD && !may_release(request, job))
-            refuse(request, job->state.id, "E_DENIED", EXIT_DENIED, NULL,
-                   text_format("job %llu is held by an operator: ask one",
-                               (unsigned long long)job->state.id));
-        else if (job->state.state == WAFER__JOB__STATE__STOPPING)
-            refuse(request, job->state.id, "E_STATE", EX_TEMPFAIL, NULL,
-                   text_format("job %llu is being stopped: try again when it has",
-                               (unsigned long long)job->state.id));
-        else if (moves)
-            move(request, job);
-        else
-            resume_live(request, job);
-        return;
-    }
-    /* Ended, and its last checkpoint is still being settled. */
-    size_t count;
-    owned(free) Wafer__CheckpointState **states = checkpoint_states(job, &count);
-    resume_ended(request, &job->state,
-                 (ProtobufCBinaryData){ job->spec->length, job->spec->packed }, states, count);
 }
