@@ -76,13 +76,14 @@ static int refuse(const char *text, const char *after_minutes, struct diag *diag
 
 int timestamp_parse(const char *text, int64_t *ret_us, struct diag *diag)
 {
-    int64_t year, month, day, hour, minute, second, fraction_us, offset_s;
+    int64_t year, month, day, hour, minute, second = 0, fraction_us = 0, offset_s;
     const char *p = scan(scan(scan(text, 4, "-", &year), 2, "-", &month), 2, "Tt", &day);
 
     p = scan(scan(p, 2, ":", &hour), 2, NULL, &minute);
     const char *after_minutes = p;
-    p = p && *p == ':' ? p + 1 : NULL;
-    p = scan_offset(scan_fraction(scan(p, 2, NULL, &second), &fraction_us), &offset_s);
+    if (p && *p == ':')
+        p = scan_fraction(scan(p + 1, 2, NULL, &second), &fraction_us);
+    p = scan_offset(p, &offset_s);
     if (!p || *p)
         return refuse(text, after_minutes, diag);
     if (!date_is_valid(year, month, day) || hour > 23 || minute > 59 || second > 59)

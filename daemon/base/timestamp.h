@@ -1,4 +1,5 @@
-/* timestamp — points in time: RFC 3339 with an offset, microseconds since 1970 UTC. */
+/* timestamp — points in time: RFC 3339 with an offset, microseconds since 1970 UTC. Seconds may be
+ * left out, as ISO 8601 lets one. */
 #ifndef WAFERD_BASE_TIMESTAMP_H
 #define WAFERD_BASE_TIMESTAMP_H
 
