@@ -218,12 +218,13 @@ static void advise_reserved(struct explaining *explaining)
     if (!can(explaining, WAFER__ROLE__ACTION__update))
         return;
     if (reserved_conflicts(explaining->core, job, &conflict)) {
-        int64_t span_us = limit_to_advise(conflict.span_us);
+        int64_t span_us = limit_to_advise(conflict.room_us ? conflict.room_us : conflict.span_us);
         char limit[DURATION_TEXT_SIZE];
         if (span_us <= 0)
             return;
         duration_format(later_us(span_us, job->state.run_us), limit);
-        advise(explaining, text_copy("be over before that"),
+        advise(explaining,
+               text_copy(conflict.room_us ? "fit into its windows" : "be over before that"),
                text_format("wafer update %llu --set limit=%s", id_of(explaining), limit));
     } else if (reserved_is_missing(explaining->core, job)) {
         advise(explaining, text_copy("run outside of reservations"),

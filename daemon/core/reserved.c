@@ -400,6 +400,22 @@ static const struct lanes *lanes_now(const struct core *core, struct pool *pool)
     return &pool->lanes;
 }
 
+/* How long a job could run in the windows of the reservation that are known, at most. */
+static int64_t room_us(const struct core *core, const Wafer__ReservationState *state)
+{
+    int64_t from_us = 0, until_us = 0, most_us = 0;
+
+    for (size_t i = 0; i < state->n_windows; i++) {
+        const Wafer__WindowState *window = state->windows[i];
+        if (i == 0 || window->from_us > until_us)
+            from_us = window->from_us > core->now_us ? window->from_us : core->now_us;
+        until_us = window->until_us;
+        if (until_us - from_us > most_us)
+            most_us = until_us - from_us;
+    }
+    return most_us;
+}
+
 bool reserved_conflicts(const struct core *core, const struct job *job,
                         struct reserved_conflict *ret)
 {
@@ -410,7 +426,14 @@ bool reserved_conflicts(const struct core *core, const struct job *job,
         return false;
     const struct lane_demand demand = { job->entry.systems, job->entry.limit_us,
                                         job->entry.reservation, true };
-    if (!lanes_obstacle(lanes_now(core, pool), &demand, &obstacle))
+    bool found = lanes_obstacle(lanes_now(core, pool), &demand, &obstacle);
+    const struct reserved *own = reserved_of_job(core, job);
+    int64_t most_us = own ? room_us(core, own->state) : 0;
+    if (most_us && job->entry.limit_us > most_us && !(found && obstacle.span_us)) {
+        *ret = (struct reserved_conflict){ .room_us = most_us, .window = own };
+        return true;
+    }
+    if (!found)
         return false;
     *ret = (struct reserved_conflict){ .span_us = obstacle.span_us,
                                        .edge_us = obstacle.edge_us,
@@ -426,6 +449,11 @@ char *reserved_conflict_text(const struct job *job, const struct reserved_confli
     const char *name = conflict->window ? conflict->window->state->name : NULL;
     bool within = job->entry.reservation;
 
+    if (conflict->room_us) {
+        duration_format(conflict->room_us / SECOND_US * SECOND_US, span);
+        return text_format("no window of reservation %s has room for more than %s%s", name, span,
+                           job->entry.limit_us == INT64_MAX ? ", and the job has no limit" : "");
+    }
     if (conflict->edge_us < INT64_MAX)
         timestamp_format(conflict->edge_us, edge);
     if (!conflict->span_us && !name)

@@ -62,10 +62,12 @@ char *reserved_refusal(const struct core *core, const char *name, const struct p
 /* May the job run there from now on, for all of its limit? */
 bool reserved_is_open(const struct system *system, const struct job *job);
 
-/* Its windows alone keep the job, which waits, from starting now. */
+/* Its windows alone keep the job, which waits, from starting now; or the job is longer than any
+ * window that it may run in, whatever else it waits for. */
 struct reserved_conflict {
     int64_t span_us;               /* so long a job could start now; 0: none could */
     int64_t edge_us;               /* when the window begins (span > 0), or ends */
+    int64_t room_us;               /* > 0: no window of the job's own is longer from now on */
     const struct reserved *window; /* whose; NULL: of one whose windows are not known that far */
 };
 bool reserved_conflicts(const struct core *core, const struct job *job,
