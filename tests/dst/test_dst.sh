@@ -7,7 +7,7 @@ echo 1..7
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if "$dst" --seeds "$seeds" >"$log" 2>&1; then
+if "$dst" --twice --seeds "$seeds" >"$log" 2>&1; then
     echo "ok 1 - all is well in worlds $seeds"
 else
     tail -n 60 "$log" | sed 's/^/# /'
