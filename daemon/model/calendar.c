@@ -45,6 +45,29 @@ static int read_start(const Wafer__Calendar *calendar, struct start *ret, struct
     return 0;
 }
 
+/* Of a single window it is known what was meant, or it is asked: the clocks may have been changed
+ * then, and who is an hour off is off by all of what he planned. */
+static int check_start(const Wafer__Calendar *calendar, const struct start *start,
+                       struct diag *diag)
+{
+    if (!start->zone)
+        return 0;
+    int64_t local_s = start->day * DAY_S + start->time_s;
+    int64_t early_s = local_s - zone_offset_s(start->zone, local_s - DAY_S);
+    int64_t late_s = local_s - zone_offset_s(start->zone, local_s + DAY_S);
+    bool is_early = early_s + zone_offset_s(start->zone, early_s) == local_s;
+    bool is_late = late_s + zone_offset_s(start->zone, late_s) == local_s;
+    if (is_early != is_late || early_s == late_s)
+        return 0;
+    char early[TIMESTAMP_TEXT_SIZE], late[TIMESTAMP_TEXT_SIZE];
+    timestamp_format(early_s * SECOND_US, early);
+    timestamp_format(late_s * SECOND_US, late);
+    return diag_fail(
+        diag, -EINVAL,
+        "start: clocks in %s show %s %s, as they are changed: write %s or %s, without a zone",
+        calendar->zone, calendar->start, is_early ? "twice" : "never", early, late);
+}
+
 static bool is_on(const Wafer__Calendar *calendar, int64_t day, int64_t first)
 {
     if (calendar->every != WAFER__CALENDAR__EVERY__weekly)
@@ -94,6 +117,9 @@ int calendar_expand(const Wafer__Calendar *calendar, const struct zone *zone, in
         return r;
     *ret = (struct calendar_windows){ .known_until_us = INT64_MAX };
     if (calendar->every == WAFER__CALENDAR__EVERY__once) {
+        r = check_start(calendar, &start, diag);
+        if (r < 0)
+            return r;
         int64_t from_us = start_us(&start, start.day);
         if (from_us + span_us > now_us)
             add_window(ret, &capacity, from_us, from_us + span_us);

@@ -3,7 +3,7 @@
  * Daily and weekly windows begin at the same time of the wall clock of their zone, whatever is done
  * to the clocks; each is as long as its duration. One that would begin at a time that clocks there
  * never show (they are put forward) begins when they are; at a time that they show twice (they are
- * put back), at the first.
+ * put back), at the first. One that comes once may not begin at either: both readings are shown.
  *
  * Units  microseconds since 1970 UTC; windows are half-open */
 #ifndef WAFERD_MODEL_CALENDAR_H
@@ -22,8 +22,8 @@
 struct calendar_windows {
     Wafer__WindowState *items; /* rising */
     size_t count;
-    int64_t
-        known_until_us; /* those that begin before are all there; INT64_MAX: there are no others */
+    /* Those that begin before are all there; INT64_MAX: there are no others. */
+    int64_t known_until_us;
 };
 
 /* Those that end after `now_us` and begin within the next CALENDAR_AHEAD_DAYS; of one that is not

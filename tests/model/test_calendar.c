@@ -176,6 +176,40 @@ START_TEST(what_makes_no_sense_is_refused)
 }
 END_TEST
 
+static const struct {
+    const char *start, *says; /* NULL: it is taken */
+} changed[] = {
+    { "2026-03-29T01:59:59", NULL },
+    { "2026-03-29T02:00", "never, as they are changed: write 2026-03-29T01:00:00Z or "
+                          "2026-03-29T00:00:00Z" },
+    { "2026-03-29T02:59:59", "never" },
+    { "2026-03-29T03:00", NULL },
+    { "2026-10-25T01:59:59", NULL },
+    { "2026-10-25T02:00", "twice, as they are changed: write 2026-10-25T00:00:00Z or "
+                          "2026-10-25T01:00:00Z" },
+    { "2026-10-25T02:59:59", "twice" },
+    { "2026-10-25T03:00", NULL },
+};
+
+START_TEST(a_single_window_is_at_a_time_that_there_is_once)
+{
+    Wafer__Calendar calendar = make(changed[_i].start, WAFER__CALENDAR__EVERY__once);
+    owned(zone_free) struct zone *zone = berlin();
+    struct calendar_windows windows;
+    struct diag diag = { "" };
+    int r = calendar_expand(&calendar, zone, 0, &windows, &diag);
+
+    if (!changed[_i].says) {
+        ck_assert_msg(r == 0, "%s", diag.text);
+        ck_assert_uint_eq(windows.count, 1);
+        calendar_windows_done(&windows);
+    } else {
+        ck_assert_int_eq(r, -EINVAL);
+        ck_assert_msg(strstr(diag.text, changed[_i].says) != NULL, "%s", diag.text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("calendar");
@@ -186,6 +220,8 @@ int main(void)
     tcase_add_test(tcase, without_a_zone_the_day_has_24_hours);
     tcase_add_test(tcase, what_is_known_has_an_end_unless_the_calendar_has_one);
     tcase_add_test(tcase, what_makes_no_sense_is_refused);
+    tcase_add_loop_test(tcase, a_single_window_is_at_a_time_that_there_is_once, 0,
+                        ELEMENTS(changed));
     suite_add_tcase(suite, tcase);
     return tap_run(suite);
 }
