@@ -788,11 +788,11 @@ START_TEST(a_peer_that_does_not_take_what_is_left_is_closed_in_time)
     struct end end;
 
     limits.close_ms = 30;
+    uint64_t start_us = loop_now_us(); /* times of the loop begin when it was last woken */
     end_open(&end, limits);
     fill_log(&response, &log, text, sizeof(text));
     response.id = 1;
     ck_assert_int_eq(link_send(end.link, &response.base), 0);
-    uint64_t start_us = loop_now_us(); /* before the time of the link begins */
     link_close_after_send(end.link);
     LOOP_UNTIL(end.event, end.closed_count);
     ck_assert_uint_ge(loop_now_us() - start_us, 29000);
