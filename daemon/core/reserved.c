@@ -400,18 +400,17 @@ static const struct lanes *lanes_now(const struct core *core, struct pool *pool)
     return &pool->lanes;
 }
 
-/* How long a job could run in the windows of the reservation that are known, at most. */
+/* How long a job could run in one of the windows that are known, at most: it ends in the one that
+ * it began in, also where another follows at once. */
 static int64_t room_us(const struct core *core, const Wafer__ReservationState *state)
 {
-    int64_t from_us = 0, until_us = 0, most_us = 0;
+    int64_t most_us = 0;
 
     for (size_t i = 0; i < state->n_windows; i++) {
         const Wafer__WindowState *window = state->windows[i];
-        if (i == 0 || window->from_us > until_us)
-            from_us = window->from_us > core->now_us ? window->from_us : core->now_us;
-        until_us = window->until_us;
-        if (until_us - from_us > most_us)
-            most_us = until_us - from_us;
+        int64_t from_us = window->from_us > core->now_us ? window->from_us : core->now_us;
+        if (window->until_us - from_us > most_us)
+            most_us = window->until_us - from_us;
     }
     return most_us;
 }
